@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use ironbark_testkit::{Layout, Stranger, Strangers};
-use ironbark_tls::{Peer, Revocation, Trust, alternative_names, certificates, is_for, weaknesses};
+use ironbark_tls::{Peer, Revocation, Trust, alternative_names, certificates, is_for, revocation_lists, weaknesses};
 use rustls::pki_types::{ServerName, UnixTime};
 
 const CA: &str = "basicConstraints=critical,CA:TRUE\n";
@@ -186,6 +186,7 @@ fn authorities_between_count_as_in_openssl() {
         ("leaf", "root", &["leaf", "between", "between", "root"], true),
         ("below1", "root", &["version1"], false),
         ("below-none", "root", &["none"], false),
+        ("below-none", "none", &[], false),
         ("below-signs-nothing", "root", &["signs-nothing"], false),
         ("below-last", "root", &["last"], true),
         ("below-beyond", "root", &["beyond", "last"], false),
@@ -241,6 +242,55 @@ fn names_are_those_of_the_subject_alternative_name() {
     let weak = weaknesses(&unnamed).iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(weak, ["it is of version 1 and has no names of hosts"]);
     assert!(weaknesses(&named).is_empty() && weaknesses(b"nonsense").is_empty());
+}
+
+const LISTS: &str = "[ca]\ndefault_ca = here\n[here]\ndatabase = index.txt\ncertificate = root.crt\nprivate_key = root.key\n\
+    default_md = sha256\ndefault_crl_days = 30\n";
+
+#[test]
+fn a_list_of_version_1_revokes_what_it_names() {
+    let layout = Layout::new().unwrap();
+    let strangers = Strangers::new(&layout).unwrap();
+    layout.write("lists.conf", LISTS).unwrap();
+    layout.write("index.txt", "").unwrap();
+    let other = Stranger {
+        subject: "/CN=Other",
+        extensions: CA,
+        issuer: "other",
+        ..USUAL
+    };
+    let unlisted = Stranger {
+        issuer: "other",
+        ..USUAL
+    };
+    made(
+        &strangers,
+        &[
+            ("good", USUAL),
+            ("bad", USUAL),
+            ("other", other),
+            ("unlisted", unlisted),
+        ],
+    );
+    let lists = ["ca", "-config", "lists.conf"];
+    strangers
+        .openssl(&[&lists[..], &["-revoke", "bad.crt"]].concat())
+        .unwrap();
+    strangers
+        .openssl(&[&lists[..], &["-gencrl", "-out", "list.crt"]].concat())
+        .unwrap();
+    let read = |name: &str| certificates(&strangers.file(name, "crt")).unwrap().remove(0);
+    let lists = revocation_lists(&strangers.file("list", "crt")).unwrap();
+    for (revocation, expected) in [
+        (Revocation::IfListed, [true, false, true]),
+        (Revocation::Own, [true, false, false]),
+        (Revocation::All, [true, false, false]),
+    ] {
+        let authorities = [read("root"), read("other")];
+        let trust = Trust::new(Peer::Client, &authorities, (revocation, &lists), false).unwrap();
+        let taken = ["good", "bad", "unlisted"].map(|name| trust.verify(&read(name), &[], UnixTime::now()).is_ok());
+        assert_eq!(taken, expected, "{revocation:?}");
+    }
 }
 
 #[test]

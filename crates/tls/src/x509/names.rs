@@ -71,7 +71,9 @@ fn extension(certificate: &Certificate) -> Option<&[u8]> {
             return None;
         }
         let value = sys::X509_EXTENSION_get_data(extension);
+        let start = sys::ASN1_STRING_get0_data(value);
         let length = usize::try_from(sys::ASN1_STRING_length(value)).ok()?;
-        Some(std::slice::from_raw_parts(sys::ASN1_STRING_get0_data(value), length))
+        // An empty one need not have an address.
+        (!start.is_null()).then(|| std::slice::from_raw_parts(start, length))
     }
 }

@@ -82,16 +82,18 @@ impl Trust {
     ) -> Result<Self, TrustError> {
         let store = new_store()?;
         let mut subjects = Vec::new();
+        let mut is_empty = true;
         for der in authorities {
             let Some(authority) = Certificate::parse(der) else {
                 continue;
             };
             add_authority(&store, &authority)?;
+            is_empty = false;
             if let Ok(read) = ironbark_model::syntax::Certificate::parse(der) {
                 subjects.push(DistinguishedName::from(read.subject.to_vec()));
             }
         }
-        if subjects.is_empty() {
+        if is_empty {
             return Err(TrustError::NoAuthority);
         }
         if lists.is_empty() && revocation != Revocation::IfListed {
