@@ -64,6 +64,36 @@ fn the_status_names_consumers_their_phase_and_what_is_behind() {
 }
 
 #[test]
+fn the_status_fails_while_a_consumer_is_refused() {
+    let provider = providing(Flavor::Ironbark, MONITOR);
+    provider.ldapadd(PEOPLE).unwrap().success().unwrap();
+    let lines = line(&provider, "type=refreshAndPersist") + MONITOR;
+    let refused = lines.replace("credentials=secret", "credentials=wrong");
+    assert_ne!(lines, refused);
+    let consumer = Server::start(Flavor::Ironbark, &Server::people_config("", &refused)).unwrap();
+    let urls = [provider.url(), consumer.url()];
+    let told = wait::until(|| {
+        let (code, text) = replica(&["status", &urls[0], &urls[1]]);
+        (code == Some(1)).then_some(text)
+    });
+    assert!(told.unwrap().contains("not connected"));
+    let followed = Server::start(Flavor::Ironbark, &Server::people_config("", &lines)).unwrap();
+    assert_follows(&followed, &provider);
+    let urls = [provider.url(), followed.url()];
+    let well = wait::until(|| {
+        let (code, text) = replica(&["status", &urls[0], &urls[1], "--max-lag", "0"]);
+        (code == Some(0)).then_some(text)
+    });
+    well.unwrap();
+    // A server without the entries is behind.
+    let empty = Server::start(Flavor::Ironbark, &Server::people_config("", "overlay syncprov\n")).unwrap();
+    empty.ldapadd(PEOPLE).unwrap().success().unwrap();
+    let urls = [provider.url(), empty.url()];
+    assert_eq!(replica(&["status", &urls[0], &urls[1]]).0, Some(0));
+    assert_eq!(replica(&["status", &urls[0], &urls[1], "--max-lag", "0"]).0, Some(1));
+}
+
+#[test]
 fn all_servers_are_asked_at_once() {
     let server = providing(Flavor::Ironbark, "");
     server.ldapadd(PEOPLE).unwrap().success().unwrap();

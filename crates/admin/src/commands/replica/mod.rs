@@ -28,6 +28,9 @@ enum ReplicaCommand {
         /// Show it again every so many seconds, until interrupted
         #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2")]
         watch: Option<u64>,
+        /// Exit with 1 if a server is behind by more than so many seconds, too
+        #[arg(long, value_name = "SECONDS", conflicts_with = "watch")]
+        max_lag: Option<u64>,
     },
     /// Take a server that is no more out of the contextCSN of a database
     ForgetSid {
@@ -49,12 +52,18 @@ impl Replica {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
         match &self.command {
-            ReplicaCommand::Status { urls, access, watch } => {
+            ReplicaCommand::Status {
+                urls,
+                access,
+                watch,
+                max_lag,
+            } => {
                 let (settings, watch) = (
                     access.settings()?,
                     watch.map(|seconds| Duration::from_secs(seconds.max(1))),
                 );
-                runtime.block_on(status::run(urls, &settings, watch))
+                let max_lag = max_lag.map(Duration::from_secs);
+                runtime.block_on(status::run(urls, &settings, (watch, max_lag)))
             }
             ReplicaCommand::ForgetSid { sid, url, base, access } => {
                 runtime.block_on(forget_sid::run(*sid, url, base.as_deref(), &access.settings()?))

@@ -1,6 +1,7 @@
 //! `ironbark replica status`: the naming contexts of servers, their consumers, and who follows them, from `contextCSN`
 //! and cn=Monitor.
 
+mod lag;
 mod notes;
 mod peer;
 mod table;
@@ -16,7 +17,7 @@ use ironbark_client::{Client, ConnectSettings, Search, SearchEntry};
 use ironbark_ldap_proto::{Filter, ResultCode, Scope};
 use ironbark_store::{ContextVector, Csn};
 
-use self::{notes::notes, table::table};
+use self::{lag::is_well, notes::notes, table::table};
 use crate::shared::replicas::{connect, contexts, read_one};
 
 /// What one server says.
@@ -36,8 +37,13 @@ struct State {
     has_monitor: bool,
 }
 
-/// Shows the table, once or again and again.
-pub(super) async fn run(urls: &[String], settings: &ConnectSettings, watch: Option<Duration>) -> Result<(), String> {
+/// Shows the table, once or again and again. Once, the text of an error is empty if something is wrong; `max_lag` says
+/// from which lag on it is.
+pub(super) async fn run(
+    urls: &[String],
+    settings: &ConnectSettings,
+    (watch, max_lag): (Option<Duration>, Option<Duration>),
+) -> Result<(), String> {
     let is_terminal = io::stdout().is_terminal();
     loop {
         // All at once: the time of one that does not answer is not added to that of the others.
@@ -53,8 +59,7 @@ pub(super) async fn run(urls: &[String], settings: &ConnectSettings, watch: Opti
         let text = table(&servers) + &notes(&servers);
         let Some(pause) = watch else {
             print!("{text}");
-            let failed = servers.iter().any(|server| server.state.is_err());
-            return if failed { Err(String::new()) } else { Ok(()) };
+            return is_well(&servers, max_lag).then_some(()).ok_or_else(String::new);
         };
         let shown = if is_terminal {
             redrawn(&text)

@@ -7,6 +7,7 @@ use ironbark_store::{ContextVector, Csn};
 
 use super::{
     Server, State,
+    lag::{Lag, newest},
     peer::{self, number},
 };
 
@@ -14,13 +15,7 @@ type Row = [String; 8];
 
 /// What all servers say, as a table.
 pub(super) fn table(servers: &[Server]) -> String {
-    // The newest of each naming context.
-    let mut newest = BTreeMap::<String, ContextVector>::new();
-    for state in servers.iter().filter_map(|server| server.state.as_ref().ok()) {
-        for (suffix, vector) in &state.vectors {
-            newest.entry(suffix.to_ascii_lowercase()).or_default().merge_all(vector);
-        }
-    }
+    let newest = newest(servers);
     let head = [
         "SERVER",
         "DATABASE",
@@ -61,7 +56,7 @@ fn of_server(url: &str, state: &State, newest: &BTreeMap<String, ContextVector>,
             dash(),
             "(contextCSN)".to_owned(),
             last,
-            lag(vector, &newest),
+            Lag::of(vector, &newest).to_string(),
             dash(),
             dash(),
         ]);
@@ -139,28 +134,6 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-/// How far a vector is behind another one, by the times of their CSNs.
-fn lag(vector: &ContextVector, newest: &ContextVector) -> String {
-    let mut behind = None;
-    for csn in newest.iter() {
-        let Some(own) = vector.of_server(csn.server_id()) else {
-            return format!("lacks server {:03x}", csn.server_id());
-        };
-        if own < csn {
-            let micros = csn
-                .unix_micros()
-                .saturating_sub(own.unix_micros())
-                .max(0)
-                .unsigned_abs();
-            behind = behind.max(Some(micros));
-        }
-    }
-    behind.map_or_else(
-        || "none".to_owned(),
-        |micros| format!("{}.{:03} s", micros / 1_000_000, micros / 1_000 % 1_000),
-    )
-}
-
 /// The newest CSN of a cookie.
 fn newest_of_cookie(cookie: &str) -> String {
     let csns = cookie.split(',').find_map(|part| part.strip_prefix("csn="));
@@ -190,13 +163,6 @@ fn aligned(rows: &[Row]) -> String {
 mod tests {
     use super::*;
 
-    fn vector(texts: &[&str]) -> ContextVector {
-        let csns = texts
-            .iter()
-            .map(|text| Csn::parse(format!("202001010000{text}#000000").as_bytes()).unwrap());
-        csns.collect()
-    }
-
     #[test]
     fn what_keeps_entries_from_a_consumer_stands_beside_the_places() {
         let cell = |attributes: &[(&str, &str)]| {
@@ -217,12 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lag_is_that_of_the_server_that_is_furthest_behind() {
-        let newest = vector(&["05.000000Z#000000#001", "09.500000Z#000000#002"]);
-        assert_eq!(lag(&newest, &newest), "none");
-        let other = vector(&["04.000000Z#000000#001", "01.000000Z#000000#002"]);
-        assert_eq!(lag(&other, &newest), "8.500 s");
-        assert_eq!(lag(&vector(&["05.000000Z#000000#001"]), &newest), "lacks server 002");
+    fn the_position_is_the_newest_csn_of_the_cookie() {
         assert_eq!(newest_of_cookie("rid=001,sid=002,csn=a;c;b"), "c");
         assert_eq!(newest_of_cookie("rid=001"), "-");
     }
