@@ -4,7 +4,8 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use ironbark_testkit::repository_root;
 
-/// `file::function` of each test below a folder of tests, with the folder before the file.
+/// `file::function` of each test below a folder of tests, with the folder before the file. `main.rs` has no name of its
+/// own.
 fn tests_in(folder: &Path, above: &str, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -13,13 +14,17 @@ fn tests_in(folder: &Path, above: &str, found: &mut BTreeSet<String>) {
             tests_in(&path, &format!("{stem}::"), found);
             continue;
         }
+        let place = match stem.as_str() {
+            "main" => above.to_owned(),
+            _ => format!("{above}{stem}::"),
+        };
         let text = fs::read_to_string(&path).unwrap_or_default();
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
             if line.trim().starts_with("#[test]") || line.trim().starts_with("#[tokio::test") {
                 let mut rest = lines.by_ref().filter_map(|line| line.split_once("fn "));
                 let name = rest.next().unwrap().1;
-                found.insert(format!("{above}{stem}::{}", name.split('(').next().unwrap()));
+                found.insert(format!("{place}{}", name.split('(').next().unwrap()));
             }
         }
     }
