@@ -46,7 +46,7 @@ fn server(flavor: Flavor) -> Server {
         server.layout().make_dir(name).unwrap();
     }
     for (name, count) in DATA {
-        let file = server.layout().join("data.ldif");
+        let file = server.layout().join(&format!("{name}.ldif"));
         let file = file.to_str().unwrap();
         let suffix = format!("o={name}");
         succeed(&[
