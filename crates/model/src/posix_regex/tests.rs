@@ -124,6 +124,18 @@ fn what_is_no_operator_where_it_stands_is_itself() {
 }
 
 #[test]
+fn what_lacks_the_last_part_of_an_expression_does_not_match() {
+    for expression in ["([^,]+),(.*),", "(a+)(.*)b", "[^=]+=(.*)="] {
+        let regex = PosixRegex::case_sensitive(expression).unwrap();
+        for text in ["a, b", "xa, hb", "aa", "a=b"] {
+            let is_there = expression.ends_with('b') && text.contains('b') && text.contains('a');
+            assert_eq!(regex.is_match(text.as_bytes()), is_there, "{expression} {text}");
+            assert_eq!(regex.find(text.as_bytes()).is_some(), is_there, "{expression} {text}");
+        }
+    }
+}
+
+#[test]
 fn the_longest_of_the_leftmost_matches_counts() {
     assert_eq!(spans("a|ab", "xab").unwrap(), [Some((1, 3))]);
     assert_eq!(spans("uid=(a|ann)", "uid=ann").unwrap(), [Some((0, 7)), Some((4, 7))]);
