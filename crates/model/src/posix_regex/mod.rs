@@ -195,7 +195,8 @@ impl PosixRegex {
 fn compiled(hir: &Hir, kind: MatchKind) -> Result<meta::Regex, RegexError> {
     let limits = meta::Config::new()
         .match_kind(kind)
-        // With it, regex-automata 0.4.16 to 0.4.18 find `([^,]+),(.*),` in `a, b`. It is there if any crate asks for it.
+        // With full DFAs, regex-automata 0.4.16 to 0.4.18 find `([^,]+),(.*),` in `a, b`. They are there if any crate
+        // asks for them.
         .dfa(false)
         .utf8_empty(false)
         .nfa_size_limit(Some(MAX_COMPILED_BYTES));
