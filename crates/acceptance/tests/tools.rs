@@ -187,7 +187,7 @@ fn status(outcome: &Outcome) -> String {
 }
 
 #[test]
-fn slappasswds_status_and_output_are_slapds_whatever_is_combined() {
+fn slappasswds_status_and_output_are_slapds_for_all_options() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "secret").unwrap();
     let file = file.path().to_str().unwrap();
@@ -245,7 +245,7 @@ fn the_tools_end_with_slapds_status_where_a_name_or_number_is_wrong() {
 }
 
 #[test]
-fn slapmodify_checks_the_classes_whatever_it_is_told_and_says_so() {
+fn slapmodify_checks_the_classes_also_with_s_and_says_so() {
     let server = prepared(Flavor::Ironbark);
     server.slapadd(PEOPLE).unwrap();
     let wrong = "dn: cn=Ann Lee,ou=people,dc=example,dc=com\nchangetype: modify\nadd: uidNumber\nuidNumber: 1\n";

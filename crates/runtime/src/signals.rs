@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -23,17 +23,16 @@ pub enum Signal {
 
 /// Signals that arrive before a server can act on them. They end nothing.
 #[derive(Debug)]
-pub struct HeldSignals {
-    /// The number of the last one; 0: none came.
-    last: Arc<AtomicUsize>,
-    holders: Vec<SigId>,
-}
+pub struct HeldSignals(Vec<Held>);
 
-/// The signals as they arrive, first the one that was held. Their default action is disabled from [`HeldSignals::hold`]
+/// A signal, whether it came, and what notes that.
+type Held = (Signal, Arc<AtomicBool>, SigId);
+
+/// The signals as they arrive, first those that were held. Their default action is disabled from [`HeldSignals::hold`]
 /// to the end of the process.
 #[derive(Debug)]
 pub struct Signals {
-    held: Option<Signal>,
+    held: Vec<Signal>,
     terminate: unix::Signal,
     interrupt: unix::Signal,
     hangup: unix::Signal,
@@ -51,12 +50,17 @@ impl HeldSignals {
     /// # Errors
     /// The operating system refused a handler.
     pub fn hold() -> io::Result<Self> {
-        let last = Arc::<AtomicUsize>::default();
-        let mut holders = Vec::new();
-        for (number, value) in [(SIGTERM, TERMINATE), (SIGINT, INTERRUPT), (SIGHUP, HANGUP)] {
-            holders.push(flag::register_usize(number, Arc::clone(&last), value)?);
+        let mut held = Vec::new();
+        for (number, signal) in [
+            (SIGHUP, Signal::Hangup),
+            (SIGINT, Signal::Interrupt),
+            (SIGTERM, Signal::Terminate),
+        ] {
+            let came = Arc::<AtomicBool>::default();
+            let holder = flag::register(number, Arc::clone(&came))?;
+            held.push((signal, came, holder));
         }
-        Ok(Self { last, holders })
+        Ok(Self(held))
     }
 
     /// Begins to wait for signals. Call this inside a tokio runtime that has I/O enabled.
@@ -65,27 +69,20 @@ impl HeldSignals {
     /// The operating system refused a handler.
     pub fn install(self) -> io::Result<Signals> {
         let mut signals = Signals {
-            held: None,
+            held: Vec::new(),
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hangup: signal(SignalKind::hangup())?,
         };
-        for holder in self.holders {
+        for (signal, came, holder) in self.0 {
             unregister(holder);
+            if came.load(Ordering::Relaxed) {
+                signals.held.push(signal);
+            }
         }
-        signals.held = match self.last.load(Ordering::Relaxed) {
-            TERMINATE => Some(Signal::Terminate),
-            INTERRUPT => Some(Signal::Interrupt),
-            HANGUP => Some(Signal::Hangup),
-            _ => None,
-        };
         Ok(signals)
     }
 }
-
-const TERMINATE: usize = 1;
-const INTERRUPT: usize = 2;
-const HANGUP: usize = 3;
 
 impl Signals {
     /// Waits for the next signal. Several signals of one kind that arrive before the call count as one. The future may
@@ -95,7 +92,7 @@ impl Signals {
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Signal> {
-        if let Some(held) = self.held.take() {
+        if let Some(held) = self.held.pop() {
             return Poll::Ready(held);
         }
         for (stream, name) in [
@@ -146,9 +143,12 @@ mod tests {
             .unwrap();
         runtime.block_on(async {
             let held = HeldSignals::hold().unwrap();
+            // As systemd sends them with SendSIGHUP=.
             raise(Number::SIGTERM).unwrap();
+            raise(Number::SIGHUP).unwrap();
             let mut signals = held.install().unwrap();
-            assert_eq!(signals.next().await, Signal::Terminate, "it came early");
+            let early = [signals.next().await, signals.next().await];
+            assert_eq!(early, [Signal::Terminate, Signal::Hangup]);
             raise(Number::SIGHUP).unwrap();
             assert_eq!(signals.next().await, Signal::Hangup);
             raise(Number::SIGINT).unwrap();

@@ -36,7 +36,7 @@ pub use configuration::{Loaded, load_configuration, new_stamps, stamp, usual_fil
 pub use metrics::ask_whether_ready;
 pub use monitor::BACKENDS;
 pub use options::ServeOptions;
-pub use rehearsal::rehearse;
+pub use rehearsal::{missing_folder, rehearse};
 pub use serve::{built_in_overlays, serve};
 
 /// The text that `-V` and cn=Monitor show.

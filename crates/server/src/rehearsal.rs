@@ -1,8 +1,6 @@
 //! What a start would do, without doing it: slaptest's question.
 
-use std::path::Path;
-
-use ironbark_config::{Configuration, DatabaseConfig, SettingError, database::EntryPlace};
+use ironbark_config::{Configuration, DatabaseConfig, GlobalConfig, SettingError, database::EntryPlace};
 use ironbark_directory::Appraisal;
 
 use crate::{
@@ -13,9 +11,8 @@ use crate::{
 };
 
 /// Makes everything that a server with this configuration makes at its start and that can fail: TLS from its files, the
-/// attributes of the root DSE, overlays, databases whose entries are elsewhere. It looks for the folders of files that
-/// would be written. Nothing is written, no stored database is opened, and nobody is listened to. Returns what a start
-/// would warn of.
+/// attributes of the root DSE, overlays, databases whose entries are elsewhere. Nothing is written, no stored database
+/// is opened, and nobody is listened to. Returns what a start would warn of.
 ///
 /// # Errors
 /// Why the server would not start; a line for the operator.
@@ -31,19 +28,23 @@ pub fn rehearse(loaded: &Loaded) -> Result<Option<String>, String> {
         .warning()
         .map(str::to_owned);
     root_dse::read(&global.root_dse_files).map_err(|error| error.to_string())?;
-    for (what, file) in [
+    parts(configuration).map_err(|error| error.to_string())?;
+    Ok(warning)
+}
+
+/// The folder that a start would miss: of `pidfile`, `argsfile` or `logfile`. What starts the server may make it first,
+/// as systemd and scripts of init do below /run.
+pub fn missing_folder(global: &GlobalConfig) -> Option<String> {
+    let files = [
         ("pid file", &global.pid_file),
         ("args file", &global.args_file),
         ("log file", &global.log_file),
-    ] {
-        let folder = file.as_deref().and_then(Path::parent);
-        let is_missing = folder.is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.is_dir());
-        if let Some(file) = file.as_ref().filter(|_| is_missing) {
-            return Err(format!("{what} {}: its folder does not exist", file.display()));
-        }
-    }
-    parts(configuration).map_err(|error| error.to_string())?;
-    Ok(warning)
+    ];
+    files.into_iter().find_map(|(what, file)| {
+        let file = file.as_deref()?;
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty())?;
+        (!folder.is_dir()).then(|| format!("{what} {}: its folder does not exist", file.display()))
+    })
 }
 
 /// Overlays and databases without files.

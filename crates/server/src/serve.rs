@@ -87,7 +87,7 @@ impl Prepared {
         let _ = process::forbid_core_files();
         // A system that keeps the old limit serves fewer connections, but it works.
         let max_descriptors = process::raise_open_files_limit().map_or(0, |limit| limit.now);
-        // Clients reach the port from here on, and so may whoever ends the server then.
+        // The port answers before the server runs, and it may be ended then.
         let held = options.debug.map(|_| HeldSignals::hold()).transpose()?;
         let urls = ListenerUrl::parse_list(options.urls.as_deref())?;
         let listeners = Listeners::open(&urls, options.family, Inherited::take())?;

@@ -114,6 +114,19 @@ fn certificates_that_cannot_be_served_stand_in_the_way() {
 }
 
 #[test]
+fn a_folder_that_the_script_of_init_makes_stands_in_nobodys_way() {
+    let server = installation("");
+    let config = std::fs::read_to_string(server.config_path()).unwrap();
+    let config = config.replace("pidfile ", "pidfile /run/not/there/");
+    let file = server.layout().write("pid.conf", config).unwrap().display().to_string();
+    let (text, goes) = page(&ironbark(&["check-migration", &file]));
+    assert!(
+        goes && text.contains("Start      not checked: pid file /run/not/there/"),
+        "{text}"
+    );
+}
+
+#[test]
 fn each_database_is_checked_with_its_own_data() {
     let server = Server::prepare(Flavor::OpenLdap, &Server::people_config("threads 4\n", "")).unwrap();
     let second = server.layout().make_dir("second").unwrap();

@@ -83,7 +83,7 @@ pub(super) async fn receive_copy(
                     again.reset_after(SOON);
                 }
             }
-            Some((stream, length)) = offered.recv() => match take_offered(stream, length, &member.shared, (staging, file)).await {
+            Some(offer) = offered.recv() => match take_offered(offer, &member.shared, (staging, file)).await {
                 Ok(()) => {
                     // It goes by itself, too.
                     let _ = etcd.txn(&Txn { success: vec![Operation::delete(key)], ..Txn::default() }).await;
@@ -169,12 +169,7 @@ async fn greeting(acceptor: TlsAcceptor, stream: TcpStream, secret: [u8; SECRET]
 }
 
 /// Takes a copy, if there is room for it.
-async fn take_offered(
-    stream: TlsStream<TcpStream>,
-    length: u64,
-    shared: &Shared,
-    (staging, file): (&Staging, &File),
-) -> io::Result<()> {
+async fn take_offered((stream, length): Offer, shared: &Shared, (staging, file): (&Staging, &File)) -> io::Result<()> {
     file.set_len(0).map_err(of_the_disk)?;
     let room = staging.room().map_err(|error| of_the_disk(io::Error::other(error)))?;
     if length > room {

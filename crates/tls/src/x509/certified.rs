@@ -25,7 +25,7 @@ pub enum PairError {
     /// TLS has no scheme for it, or none that exists here.
     #[error(
         "this kind of private key cannot be used: there are RSA, ECDSA (P-256, P-384, P-521) and Ed25519. \
-         `openssl req -x509 -newkey rsa:3072 -noenc -subj /CN=HOST -addext subjectAltName=DNS:HOST -keyout server.key \
+         `openssl req -x509 -newkey rsa:3072 -nodes -subj /CN=HOST -addext subjectAltName=DNS:HOST -keyout server.key \
          -out server.crt` makes a pair that can"
     )]
     Key,

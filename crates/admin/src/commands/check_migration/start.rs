@@ -7,7 +7,7 @@ use std::{
 };
 
 use ironbark_config::TlsConfig;
-use ironbark_server::{load_configuration, rehearse};
+use ironbark_server::{load_configuration, missing_folder, rehearse};
 
 /// What a start would come to.
 pub(super) enum Start {
@@ -17,7 +17,8 @@ pub(super) enum Start {
     Works,
     /// The reason.
     Fails(String),
-    /// A file is not there for whoever asks: on another machine, or without its owner's rights.
+    /// A file or folder is not there for the user who asks: on another machine, without its owner's rights, or before
+    /// the script of init has made it.
     CannotTell(String),
 }
 
@@ -33,29 +34,32 @@ pub(super) fn rehearsed(installation: &Path) -> Start {
         Err(error) => return Start::Fails(error),
     };
     let global = &loaded.configuration.global;
-    let missing = named(&global.tls).chain(&global.root_dse_files).find_map(out_of_reach);
+    let files = named(&global.tls).chain(global.root_dse_files.iter().map(PathBuf::as_path));
+    let missing = files.into_iter().find_map(out_of_reach);
     if let Some(why) = missing {
         return Start::CannotTell(why);
     }
     match rehearse(&loaded) {
-        Ok(None) => Start::Works,
+        Ok(None) => missing_folder(global).map_or(Start::Works, Start::CannotTell),
         Ok(Some(warning)) => Start::Fails(warning),
         Err(error) => Start::Fails(error),
     }
 }
 
-fn named(tls: &TlsConfig) -> impl Iterator<Item = &PathBuf> {
+fn named(tls: &TlsConfig) -> impl Iterator<Item = &Path> {
     let files = [
         &tls.ca_certificate_file,
         &tls.certificate_file,
         &tls.key_file,
         &tls.crl_file,
     ];
-    files.into_iter().flatten()
+    let folders = tls.ca_certificate_path.as_deref().unwrap_or_default();
+    let folders = folders.split(';').filter(|path| !path.is_empty()).map(Path::new);
+    files.into_iter().flatten().map(PathBuf::as_path).chain(folders)
 }
 
 /// Why somebody cannot read a file, though it may be well.
-fn out_of_reach(path: &PathBuf) -> Option<String> {
+fn out_of_reach(path: &Path) -> Option<String> {
     let error = File::open(path).err()?;
     let is_elsewhere = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied);
     is_elsewhere.then(|| format!("{}: {error}", path.display()))

@@ -7,7 +7,7 @@ pub(super) mod report;
 use std::{ffi::OsString, process::ExitCode};
 
 use ironbark_config::{DatabaseConfig, database::EntryPlace};
-use ironbark_server::{Loaded, rehearse};
+use ironbark_server::{Loaded, missing_folder, rehearse};
 use ironbark_store::Database;
 
 use self::explain::Explain;
@@ -91,7 +91,9 @@ fn explained(explain: &Explain, options: &Options, listeners: Option<&Opt>, quie
 
 fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
     let loaded = read_configuration(options).map_err(|error| format!("{error}\nslaptest: bad configuration file!"))?;
-    match rehearse(&loaded) {
+    let rehearsed = rehearse(&loaded);
+    let missing = missing_folder(&loaded.configuration.global);
+    match rehearsed.and_then(|warning| missing.map_or(Ok(warning), Err)) {
         Ok(None) => {}
         Ok(Some(warning)) => say(&format!("slaptest: {warning}")),
         Err(error) if options.dry_run => say(&format!("slaptest: {error}")),
