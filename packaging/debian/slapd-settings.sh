@@ -65,7 +65,9 @@ databases() {
   if [ -f "$SLAPD_CONF" ]; then
     databases_folder=$databases_work/slapd.d
     mkdir "$databases_folder"
-    "$IRONBARK" slaptest -Q -u -n 0 -f "$SLAPD_CONF" -F "$databases_folder" >/dev/null 2>&1 || databases_folder=
+    # The folder is filled also where a start would fail, say for a folder below /run that is made later.
+    "$IRONBARK" slaptest -Q -n 0 -f "$SLAPD_CONF" -F "$databases_folder" >/dev/null 2>&1 ||
+      [ -f "$databases_folder/cn=config.ldif" ] || databases_folder=
   fi
   if [ -n "$databases_folder" ] &&
     "$IRONBARK" slapcat -F "$databases_folder" -n 0 -o ldif-wrap=no >"$databases_work/config.ldif"; then
