@@ -326,4 +326,4 @@ pub(crate) fn base_attribute(name: &str) -> &str {
 const ARC: &str = "1.3.6.1.4.1.4203.1.12.2.3.";
 
 /// The arc of attribute types for settings that OpenLDAP does not have.
-const OWN_ARC: &str = "2.25.197556397984251993642444354322916165580.2.";
+const OWN_ARC: &str = "2.25.1246756151.2.";

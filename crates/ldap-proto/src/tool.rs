@@ -8,11 +8,11 @@ use ironbark_ber::{Error, Reader, Writer, tags};
 use crate::Fault;
 
 /// Begins: name of the tool, and `stop` if no operation is executed after one that was refused.
-pub const BEGIN: &str = "2.25.197556397984251993642444354322916165580.4.1";
+pub const BEGIN: &str = "2.25.1246756151.4.1";
 /// Builds indexes anew: name of a naming context, then attribute types.
-pub const REINDEX: &str = "2.25.197556397984251993642444354322916165580.4.2";
+pub const REINDEX: &str = "2.25.1246756151.4.2";
 /// Raises the context vector: name of a naming context, then CSNs.
-pub const RAISE_CONTEXT: &str = "2.25.197556397984251993642444354322916165580.4.3";
+pub const RAISE_CONTEXT: &str = "2.25.1246756151.4.3";
 
 /// Appends the value of a request.
 pub fn encode_words(words: &[&[u8]], out: &mut Vec<u8>) {

@@ -226,7 +226,7 @@ fn sums_are_for_those_who_may_manage() {
     let script = format!(
         "import ldap\n\
          from ldap.extop import ExtendedRequest\n\
-         OID = '2.25.197556397984251993642444354322916165580.3.2'\n\
+         OID = '2.25.1246756151.3.2'\n\
          def value(base): return bytes([0x30, len(base) + 2, 0x04, len(base)]) + base\n\
          root = ('cn=Manager,dc=example,dc=com', 'secret')\n\
          def sums(name, password, octets):\n\

@@ -27,7 +27,7 @@ pub(crate) struct ClassRow {
 const ARC: &str = "1.3.6.1.4.1.4203.1.12.2.4.";
 
 /// The arc of those that OpenLDAP does not have.
-const OWN_ARC: &str = "2.25.197556397984251993642444354322916165580.4.";
+const OWN_ARC: &str = "2.25.1246756151.4.";
 
 const CONFIG: &str = "SUP olcConfig STRUCTURAL";
 const BACKEND: &str = "SUP olcBackendConfig STRUCTURAL";

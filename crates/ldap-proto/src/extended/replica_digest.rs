@@ -6,7 +6,7 @@ use super::descriptor::{Descriptor, ExtendedOperation};
 use crate::Fault;
 
 /// OID of the request. (What ended in 1 had sums without places.)
-pub const OID: &str = "2.25.197556397984251993642444354322916165580.3.2";
+pub const OID: &str = "2.25.1246756151.3.2";
 
 /// `SEQUENCE { base OCTET STRING }`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
