@@ -87,7 +87,7 @@ pub(crate) fn renamed(
 }
 
 /// The wanted attributes of a stored entry.
-fn copy(wanted: Wanted<'_>, execution: &Execution<'_, '_>, id: EntryId) -> Result<Entry, OperationError> {
+pub(crate) fn copy(wanted: Wanted<'_>, execution: &Execution<'_, '_>, id: EntryId) -> Result<Entry, OperationError> {
     let view = execution.view();
     let mut entry = Entry::new(view.dn(id)?);
     if let Some(record) = view.record(id)? {

@@ -46,6 +46,7 @@ mod sock;
 pub mod sssvlv;
 mod syncprov;
 mod totp;
+mod under_way;
 pub mod unique;
 mod usn;
 mod valsort;

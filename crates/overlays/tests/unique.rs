@@ -47,6 +47,32 @@ fn a_filter_may_name_entries() {
 }
 
 #[test]
+fn a_subtree_that_moves_into_a_domain_brings_no_value_twice() {
+    let mut site = site("unique_uri ldap:///ou=p,dc=ex?mail?sub");
+    let unit = "objectClass: organizationalUnit";
+    let person = |mail: &str| format!("{PERSON}\nmail: {mail}");
+    for name in ["ou=q,dc=ex", "ou=r,ou=q,dc=ex", "ou=s,dc=ex"] {
+        site.must_add(name, unit);
+    }
+    site.must_add("cn=x,ou=r,ou=q,dc=ex", &person("A@EX"));
+    let moved = |site: &mut Site, name: &str, rdn: &str| site.rename(name, rdn, Some("ou=p,dc=ex"));
+    // Somebody there has the value.
+    assert_eq!(
+        owned(&moved(&mut site, "ou=q,dc=ex", "ou=q")),
+        refusal("(|(mail=A@EX))")
+    );
+    assert_eq!(site.modify("cn=x,ou=r,ou=q,dc=ex", "replace: mail\nm: x@ex").code, 0);
+    // Two of those that come have it.
+    site.must_add("cn=y,ou=q,dc=ex", &person("X@ex"));
+    assert_eq!(moved(&mut site, "ou=q,dc=ex", "ou=q").code, 19);
+    assert_eq!(site.modify("cn=y,ou=q,dc=ex", "replace: mail\nm: y@ex").code, 0);
+    assert_eq!(moved(&mut site, "ou=q,dc=ex", "ou=q").code, 0);
+    assert_eq!(moved(&mut site, "ou=s,dc=ex", "ou=s").code, 0);
+    // Within the domain nothing comes.
+    assert_eq!(site.rename("ou=q,ou=p,dc=ex", "ou=z", Some("ou=s,ou=p,dc=ex")).code, 0);
+}
+
+#[test]
 fn a_value_that_another_entry_has_is_refused() {
     for index in ["", "\nindex mail eq"] {
         let mut site = site(&format!("unique_uri ldap:///?mail?sub{index}"));

@@ -3,7 +3,7 @@
 //! The file is opened for each group of changes, so it may be rotated at any time, or be a pipe. The overlay follows
 //! the log of changes. Its notes say which file it wrote to, and how long the file was after the last counted change.
 //! Text behind that place was written just before the process ended: when the overlay begins again, it does not write
-//! changes found there again, and it cuts off an incomplete one.
+//! changes found there again, and it cuts off an incomplete one. Where changes are missing, the file says so.
 
 mod place;
 mod record;
@@ -12,10 +12,11 @@ mod settings;
 
 use std::{
     fs::{File, OpenOptions},
-    io::{self, Write},
+    io,
     os::unix::fs::OpenOptionsExt,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use ironbark_config::overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor};
@@ -48,8 +49,13 @@ pub(crate) const ROW: Row = Row {
 struct Auditlog {
     path: PathBuf,
     non_blocking: bool,
-    /// Held while the file is written: several databases may write to the same file.
-    writing: Mutex<()>,
+}
+
+/// Held while a file is written: several databases may write to the same file.
+static WRITING: Mutex<()> = Mutex::new(());
+
+fn writing() -> MutexGuard<'static, ()> {
+    WRITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The overlay; without a file it does nothing.
@@ -58,7 +64,6 @@ fn make(settings: &AuditlogConfig) -> Overlay {
         Arc::new(Auditlog {
             path: file.into(),
             non_blocking: settings.non_blocking,
-            writing: Mutex::default(),
         }) as _
     });
     Overlay {
@@ -81,6 +86,20 @@ impl Auditlog {
     fn place(&self) -> Place {
         std::fs::metadata(&self.path).map_or(Place::default(), |found| Place::of(&found))
     }
+
+    /// Appends a text, whole or not at all.
+    fn append(&self, text: &[u8]) -> io::Result<Place> {
+        let _writing = writing();
+        let file = match self.open() {
+            // If writing may not block, a pipe without a reader is no fault.
+            Err(error) if self.non_blocking && error.raw_os_error() == Some(libc::ENXIO) => {
+                tracing::warn!(target: "any", "auditlog: writing the changes: {error}");
+                return Ok(Place::default());
+            }
+            opened => opened?,
+        };
+        place::append(&file, text)
+    }
 }
 
 impl Follower for Auditlog {
@@ -93,7 +112,7 @@ impl Follower for Auditlog {
     }
 
     fn resume(&self, notes: &[u8], changes: Changes<'_>) -> io::Result<usize> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = writing();
         let texts = changes
             .records
             .iter()
@@ -109,23 +128,15 @@ impl Follower for Auditlog {
         if text.is_empty() {
             return Ok(self.place().notes());
         }
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut file = match self.open() {
-            // If writing may not block, a pipe without a reader is no fault.
-            Err(error) if self.non_blocking && error.raw_os_error() == Some(libc::ENXIO) => {
-                tracing::warn!(target: "any", "auditlog: writing the changes: {error}");
-                return Ok(Place::default().notes());
-            }
-            opened => opened?,
-        };
-        let before = file.metadata()?;
-        if let Err(error) = file.write_all(&text) {
-            if before.is_file() {
-                // They are written again in full.
-                file.set_len(before.len())?;
-            }
-            return Err(error);
+        Ok(self.append(&text)?.notes())
+    }
+
+    fn missed(&self, changes: Changes<'_>) -> io::Result<()> {
+        // What was before its beginning is not missing.
+        if changes.begun.is_some() {
+            return Ok(());
         }
-        Ok(Place::of(&file.metadata()?).notes())
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.append(&record::gap(now.as_secs(), changes.suffix)).map(drop)
     }
 }

@@ -1,8 +1,9 @@
-//! The place in its file where an audit log is, and the text behind it.
+//! The place in its file where an audit log is, and the text behind it. Others may append to the same file: what they
+//! have written is never cut off.
 
 use std::{
     fs::{File, Metadata, OpenOptions},
-    io::{self, Read, Seek, SeekFrom},
+    io::{self, Read, Seek, SeekFrom, Write},
     os::unix::fs::MetadataExt,
     path::Path,
 };
@@ -52,6 +53,35 @@ impl Place {
     }
 }
 
+/// Appends a text to a file that was opened for that. If only a part of it could be written, that part is cut off: the
+/// text is written again in full.
+pub(super) fn append(mut file: &File, text: &[u8]) -> io::Result<Place> {
+    let mut rest = text;
+    while !rest.is_empty() {
+        match file.write(rest) {
+            Ok(0) => return Err(undone(file, text.len() - rest.len(), io::ErrorKind::WriteZero.into())),
+            Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(undone(file, text.len() - rest.len(), error)),
+        }
+    }
+    Ok(Place::of(&file.metadata()?))
+}
+
+/// Cuts off what was just written, unless somebody has appended to it since.
+fn undone(mut file: &File, written: usize, error: io::Error) -> io::Error {
+    // Behind an append, this is its end.
+    let end = file.stream_position().unwrap_or_default();
+    let is_last = file.metadata().is_ok_and(|found| found.is_file() && found.len() == end);
+    if written > 0
+        && is_last
+        && let Err(failed) = file.set_len(end.saturating_sub(written as u64))
+    {
+        return failed;
+    }
+    error
+}
+
 /// How many of the texts, from the first on, stand in the file behind a place, in their order; other texts may stand
 /// between them. An incomplete part of the next text is cut off.
 pub(super) fn taken(path: &Path, place: Place, texts: impl Iterator<Item = Vec<u8>>) -> io::Result<usize> {
@@ -71,8 +101,8 @@ pub(super) fn taken(path: &Path, place: Place, texts: impl Iterator<Item = Vec<u
     for text in texts {
         let Some(at) = find(rest, &text) else {
             let torn = torn(rest, &text);
-            if torn > 0 {
-                file.set_len(found.length - torn as u64)?;
+            if torn > 0 && file.metadata()?.len() == from + tail.len() as u64 {
+                file.set_len(from + (tail.len() - torn) as u64)?;
             }
             break;
         };
@@ -204,5 +234,26 @@ mod tests {
         assert_eq!(taken(&path, former, texts(&["b", "c"])).unwrap(), 1);
         std::fs::remove_file(&path).unwrap();
         assert_eq!(taken(&path, former, texts(&["b"])).unwrap(), 0);
+    }
+
+    #[test]
+    fn what_could_not_be_written_whole_is_cut_off_and_never_what_others_have_written() {
+        let (_folder, path) = file_of(&text("of another"));
+        let open = || OpenOptions::new().append(true).open(&path).unwrap();
+        let full = || io::Error::from(io::ErrorKind::StorageFull);
+        let file = open();
+        (&file).write_all(b"# half a rec").unwrap();
+        assert_eq!(undone(&file, 12, full()).kind(), io::ErrorKind::StorageFull);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text("of another"));
+
+        (&file).write_all(b"# half a rec").unwrap();
+        open().write_all(text("of a third").as_bytes()).unwrap();
+        let before = std::fs::read_to_string(&path).unwrap();
+        undone(&file, 12, full());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+
+        let end = append(&file, text("a").as_bytes()).unwrap();
+        assert_eq!(end, Place::of(&file.metadata().unwrap()));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), before + &text("a"));
     }
 }

@@ -19,6 +19,24 @@ pub(super) fn text(record: &ChangeRecord, suffix: &str) -> Vec<u8> {
     out
 }
 
+/// The mark of a place where changes are missing: comments, which programs that read LDIF pass over.
+pub(super) fn gap(seconds: u64, suffix: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    comment(&mut out, &format!("gap {seconds} {}", shown(suffix)));
+    comment(
+        &mut out,
+        "changes may be missing here: a tool made them without the log of changes, or this file could not be written \
+         for so long that the log no longer has them",
+    );
+    comment(&mut out, &format!("end gap {seconds}"));
+    out.push(b'\n');
+    out
+}
+
+fn shown(suffix: &str) -> &str {
+    if suffix.is_empty() { "global" } else { suffix }
+}
+
 /// The requested change, with the effect that it refers to filled in.
 fn resolved<'r>(record: &'r ChangeRecord, requested: &'r RequestedChange) -> Option<Cow<'r, RequestedChange>> {
     let RequestedChange::AsApplied(number) = requested else {
@@ -45,7 +63,7 @@ fn write(record: &ChangeRecord, requested: &RequestedChange, suffix: &str, out: 
     };
     let recorded = recorded_author(requested);
     let who = recorded.as_deref().unwrap_or(&record.author);
-    let suffix = if suffix.is_empty() { "global" } else { suffix };
+    let suffix = shown(suffix);
     let seconds = record.unix_micros.div_euclid(1_000_000);
     let (peer, connection) = record
         .request

@@ -10,7 +10,7 @@ mod rows;
 mod rules;
 mod settings;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ironbark_config::{
     SettingError,
@@ -24,7 +24,7 @@ use ironbark_model::{Attribute, AttributeDescription, Budget, Dn, Entry, ResultC
 use ironbark_store::{Effect, Location, ValueChange};
 
 use self::{rules::Rules, settings::AutomemberConfig};
-use crate::{Row, after::normal_form};
+use crate::{Row, after::normal_form, under_way::UnderWay};
 
 pub(crate) const ROW: Row = Row {
     descriptor: OverlayDescriptor {
@@ -58,7 +58,7 @@ struct Automember {
     /// What the decisions depend on.
     watched: Vec<AttributeDescription>,
     /// The entry of the client's request under way, if it may belong to a group.
-    pending: Mutex<Option<Dn>>,
+    pending: UnderWay<Dn>,
 }
 
 fn make(settings: &AutomemberConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
@@ -83,7 +83,7 @@ fn make(settings: &AutomemberConfig, schema: &Arc<Schema>) -> Result<Overlay, Se
         member,
         value,
         watched,
-        pending: Mutex::default(),
+        pending: UnderWay::default(),
     });
     Ok(Overlay {
         content: Some(Arc::clone(&automember) as _),
@@ -93,30 +93,35 @@ fn make(settings: &AutomemberConfig, schema: &Arc<Schema>) -> Result<Overlay, Se
 }
 
 impl ContentHooks for Automember {
-    fn before_add(&self, _: &mut Execution<'_, '_>, entry: &mut Entry) -> Result<(), OperationError> {
-        self.expect(&entry.dn, true);
+    fn before_add(&self, execution: &mut Execution<'_, '_>, entry: &mut Entry) -> Result<(), OperationError> {
+        self.expect(execution, &entry.dn, true);
         Ok(())
     }
 
     fn before_modify(
         &self,
-        _: &mut Execution<'_, '_>,
+        execution: &mut Execution<'_, '_>,
         dn: &Dn,
         modifications: &mut Vec<Modification>,
     ) -> Result<(), OperationError> {
-        self.expect(dn, modifications.iter().any(|change| self.watches(&change.description)));
+        let is_touched = modifications.iter().any(|change| self.watches(&change.description));
+        self.expect(execution, dn, is_touched);
         Ok(())
     }
 
-    fn before_modify_dn(&self, _: &mut Execution<'_, '_>, renaming: Renaming<'_>) -> Result<(), OperationError> {
-        self.expect(renaming.target, true);
+    fn before_modify_dn(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        renaming: Renaming<'_>,
+    ) -> Result<(), OperationError> {
+        self.expect(execution, renaming.target, true);
         Ok(())
     }
 }
 
 impl EffectHooks for Automember {
     fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
-        let Some(dn) = self.pending().take() else {
+        let Some(dn) = self.pending.take(execution) else {
             return Ok(());
         };
         let (name, changes): (_, &[ValueChange]) = match applied.effect {
@@ -125,7 +130,7 @@ impl EffectHooks for Automember {
             Effect::Rename { new_dn, .. } => (new_dn, &[]),
             Effect::Delete { .. } => return Ok(()),
         };
-        // A request that was refused may have left its name.
+        // Other entries change with it.
         if Dn::parse(&self.schema, name.as_bytes()).is_ok_and(|name| name == dn) {
             let is_modify = matches!(applied.effect, Effect::Modify { .. });
             let former = is_modify.then_some((changes, applied.attributes_before));
@@ -148,13 +153,10 @@ impl EffectHooks for Automember {
 type Former<'a> = (&'a [ValueChange], &'a [Attribute]);
 
 impl Automember {
-    fn pending(&self) -> std::sync::MutexGuard<'_, Option<Dn>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Notes the entry of a request, if it may need to become a member.
-    fn expect(&self, dn: &Dn, is_touched: bool) {
-        *self.pending() = (is_touched && dn.is_within(&self.rules.scope)).then(|| dn.clone());
+    fn expect(&self, execution: &Execution<'_, '_>, dn: &Dn, is_touched: bool) {
+        let is_meant = is_touched && dn.is_within(&self.rules.scope);
+        self.pending.note(execution, is_meant.then(|| dn.clone()));
     }
 
     fn watches(&self, name: &AttributeDescription) -> bool {

@@ -104,7 +104,7 @@ fn make(settings: &DnaConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingEr
 
 impl ContentHooks for Dna {
     fn before_add(&self, execution: &mut Execution<'_, '_>, entry: &mut Entry) -> Result<(), OperationError> {
-        self.range.forget();
+        self.range.forget(execution);
         if !self.is_in_scope(&entry.dn) || !self.matches(entry)? {
             return Ok(());
         }
@@ -139,7 +139,7 @@ impl ContentHooks for Dna {
         dn: &Dn,
         modifications: &mut Vec<Modification>,
     ) -> Result<(), OperationError> {
-        self.range.forget();
+        self.range.forget(execution);
         // A new password should not fail because there is no number.
         if execution.passwords.is_some() || !self.is_in_scope(dn) {
             return Ok(());
@@ -171,9 +171,9 @@ impl ContentHooks for Dna {
 
 impl EffectHooks for Dna {
     fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
-        if !self.range.is_pending() {
+        let Some(number) = self.range.taken(execution) else {
             return Ok(());
-        }
+        };
         let is_own = |attribute: &str| {
             let description = self.schema.attribute_description(attribute.as_bytes());
             description.is_ok_and(|description| self.range.types.contains(&description))
@@ -181,11 +181,11 @@ impl EffectHooks for Dna {
         match applied.effect {
             Effect::Add { attributes, .. } => {
                 let own = attributes.iter().filter(|(name, _)| is_own(name));
-                self.range.note(execution, own.flat_map(|(_, values)| values))
+                self.range.note(execution, number, own.flat_map(|(_, values)| values))
             }
             Effect::Modify { changes, .. } => {
                 let own = changes.iter().filter(|change| is_own(change.attribute()));
-                self.range.note(execution, own.flat_map(ValueChange::values))
+                self.range.note(execution, number, own.flat_map(ValueChange::values))
             }
             Effect::Rename { .. } | Effect::Delete { .. } => Ok(()),
         }

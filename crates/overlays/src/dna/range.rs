@@ -14,7 +14,7 @@ use ironbark_directory::{OperationError, overlay::Execution};
 use ironbark_model::{AttributeDescription, Budget, CompiledFilter, Dn, ResultCode, Schema, Truth};
 use ironbark_store::{EntryId, Location, Scope, StoreError, View};
 
-use crate::after::normal_form;
+use crate::{after::normal_form, under_way::UnderWay};
 
 /// See the module.
 pub(super) struct Range {
@@ -31,7 +31,7 @@ pub(super) struct Range {
     /// All numbers before this one are used, or were when the index was asked.
     passed: AtomicU64,
     /// The number for the write under way.
-    pending: AtomicU64,
+    pending: UnderWay<u64>,
 }
 
 /// Where the used numbers are found.
@@ -60,7 +60,7 @@ impl Range {
             threshold,
             note: format!("dna {first} {last} {interval} {names}"),
             passed: AtomicU64::new(first),
-            pending: AtomicU64::new(NONE),
+            pending: UnderWay::default(),
         }
     }
 
@@ -83,7 +83,7 @@ impl Range {
                 Some(true) => {}
                 Some(false) => {
                     self.pass(start, number);
-                    self.pending.store(number, Ordering::Relaxed);
+                    self.pending.note(execution, Some(number));
                     self.warn(start, number);
                     return Ok(number);
                 }
@@ -99,31 +99,31 @@ impl Range {
         Err(OperationError::new(ResultCode::BUSY, text))
     }
 
-    /// Notes that a number was given, if these are values of the entry that is written.
+    /// Notes that a number was given, if it is among these values of the entry that is written.
     ///
     /// # Errors
     /// The storage failed.
     pub(super) fn note<'v>(
         &self,
         execution: &mut Execution<'_, '_>,
+        number: u64,
         mut values: impl Iterator<Item = &'v Vec<u8>>,
     ) -> Result<(), OperationError> {
-        let number = self.pending.swap(NONE, Ordering::Relaxed);
-        if number == NONE || !values.any(|value| *value == text_of(number)) {
+        if !values.any(|value| *value == text_of(number)) {
             return Ok(());
         }
         let next = number.saturating_add(self.interval);
         execution.put_note(&self.note, &next.to_be_bytes())
     }
 
-    /// Whether a number was taken for the write under way.
-    pub(super) fn is_pending(&self) -> bool {
-        self.pending.load(Ordering::Relaxed) != NONE
+    /// The number that was taken for the request under way.
+    pub(super) fn taken(&self, execution: &Execution<'_, '_>) -> Option<u64> {
+        self.pending.take(execution)
     }
 
-    /// Forgets the number of a write that came to nothing.
-    pub(super) fn forget(&self) {
-        self.pending.store(NONE, Ordering::Relaxed);
+    /// Forgets the number of a request that came to nothing.
+    pub(super) fn forget(&self, execution: &Execution<'_, '_>) {
+        self.pending.note(execution, None);
     }
 
     /// Remembers which numbers need not be looked up again. A number that was given only just is not among them: its
@@ -253,7 +253,5 @@ const MOST_LOOKS: u32 = 200_000;
 const HOLDER_STEPS: u64 = 20_000;
 /// Entries that are read without an index, as of overlay unique.
 const LIST_STEPS: u64 = 10_000_000;
-/// No number: none is so great.
-const NONE: u64 = u64::MAX;
 /// Characters of the names in the note, at most: the note has a short key.
 const MOST_NAME_CHARACTERS: usize = 300;

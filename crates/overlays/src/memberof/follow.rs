@@ -45,9 +45,8 @@ fn added(
         return Ok(());
     }
     for (name, values) in attributes {
-        let names_members = resolved(name)
-            .is_some_and(|description| overlay.schema.is_description_subtype(&description, &overlay.member));
-        if !names_members {
+        // The attribute itself: values with options would have to be followed by all other operations too.
+        if resolved(name).as_ref() != Some(&overlay.member) {
             continue;
         }
         for member in values.iter().filter_map(|value| overlay.name_in(value)) {

@@ -17,7 +17,7 @@ use ironbark_store::{EntryId, Scope};
 use super::settings::{UniqueDomain, UniqueUri};
 
 /// Values that one search looks for.
-const CLAIMS_AT_ONCE: usize = 512;
+pub(super) const CLAIMS_AT_ONCE: usize = 512;
 /// Names of attributes that are compared in about one step.
 const NAMES_PER_STEP: usize = 8;
 
@@ -51,6 +51,11 @@ impl Claim {
             name: schema.description_text(name),
             value: None,
         }
+    }
+
+    /// The refusal of a value that another entry of the same request has.
+    pub(super) fn refusal(&self) -> OperationError {
+        not_unique(&Filter::Or(vec![self.filter()]))
     }
 
     fn filter(&self) -> Filter<'_> {
@@ -208,12 +213,16 @@ impl Domain {
             let is_found = execution.finds(&question, work)?;
             affordable(work)?;
             if is_found {
-                let text = format!("non-unique attributes found with {filter}");
-                return Err(OperationError::new(ResultCode::CONSTRAINT_VIOLATION, text));
+                return Err(not_unique(&filter));
             }
         }
         Ok(())
     }
+}
+
+fn not_unique(filter: &Filter<'_>) -> OperationError {
+    let text = format!("non-unique attributes found with {filter}");
+    OperationError::new(ResultCode::CONSTRAINT_VIOLATION, text)
 }
 
 /// Whether results found within the budget can be trusted.

@@ -6,6 +6,7 @@
 mod domain;
 mod rows;
 mod settings;
+mod subtree;
 
 use std::sync::Arc;
 
@@ -199,6 +200,9 @@ impl ContentHooks for Unique {
                 }
             };
             domain.check(execution, own, &claims, &work)?;
+            if let (Some(after), Some(id), false) = (&after, own, was_below) {
+                subtree::check(domain, &self.schema, execution, renaming, (id, after), &work)?;
+            }
         }
         Ok(())
     }
