@@ -51,7 +51,7 @@ pub(crate) fn execute(
     let schema = execution.schema();
     let mut modifications = modifications.to_vec();
     let mut entry = entry_of(dn.clone(), &modifications);
-    let named = add_naming_values(schema, &mut entry, execution.is_relaxed())?;
+    let named = add_naming_values(schema, &mut entry)?;
     if execution.origin.identity.is_tool {
         modification::permit_all(schema, &mut modifications);
     } else {
@@ -225,15 +225,10 @@ pub(super) fn refuse_repetition(schema: &Schema, modifications: &[Modification])
 }
 
 /// Adds values of the RDN that the request leaves out (RFC 4511 §4.7). Returns the attributes that this adds.
-fn add_naming_values(
-    schema: &Schema,
-    entry: &mut Entry,
-    relax: bool,
-) -> Result<Vec<AttributeDescription>, OperationError> {
+fn add_naming_values(schema: &Schema, entry: &mut Entry) -> Result<Vec<AttributeDescription>, OperationError> {
     let mut added = Vec::new();
     entry_rules::check_naming_types(schema, &entry.dn)?;
     for (description, value) in entry.dn.leaf_assertions(schema) {
-        entry_rules::check_naming_attribute(schema, &description, relax)?;
         let attribute_type = schema.attribute_type(description.attribute_type);
         let normal = normal_form(schema, &description, &value);
         let conflict = match entry.attribute_mut(&description) {

@@ -46,18 +46,23 @@ pub(crate) type Holds<'a> = dyn Fn(&AttributeDescription, &[u8]) -> Result<bool,
 /// Usually `objectClassViolation`; `namingViolation` if an existing entry lost a value of its name; see
 /// [`EntryCheck::check`].
 pub(crate) fn check(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> Result<ClassNumber, OperationError> {
-    check_places(schema, entry)?;
+    check_attribute_places(schema, entry)?;
     let former_class = former_class(schema, entry)?;
-    if let Former::Entry(_) = entry.former {
-        check_name(schema, entry.name, entry, holds)?;
-    }
     let is_collective_subentry = has_class(schema, entry.classes, "2.5.17.2");
     let check = EntryCheck {
         former_class,
         collective_allowed: is_collective_subentry,
         relax: entry.relax,
     };
-    Ok(check.check(schema, entry.classes.iter().map(Vec::as_slice), entry.attributes)?)
+    let classes = entry.classes.iter().map(Vec::as_slice);
+    let classes = check.check_classes(schema, classes, entry.attributes)?;
+    match entry.former {
+        Former::Entry(_) => check_name(schema, entry, holds)?,
+        Former::Nothing => check_new_name(schema, entry)?,
+    }
+    check_class_places(schema, entry)?;
+    check.check_content(schema, &classes, entry.attributes)?;
+    Ok(classes.structural)
 }
 
 /// The structural class that an existing entry has.
@@ -77,12 +82,17 @@ fn former_class(schema: &Schema, entry: &Checked<'_>) -> Result<Option<ClassNumb
     }
 }
 
+/// The attributes of the RDN of a new entry must be able to name it.
+fn check_new_name(schema: &Schema, entry: &Checked<'_>) -> Result<(), EntryRefusal> {
+    let mut named = entry.name.leaf_assertions(schema).into_iter();
+    named.try_for_each(|(description, _)| check_naming_attribute(schema, &description, entry.relax))
+}
+
 /// Every value of the RDN must be in the entry (RFC 4512 §2.3.1).
-fn check_name(schema: &Schema, name: &Dn, entry: &Checked<'_>, holds: &Holds<'_>) -> Result<(), OperationError> {
-    for (description, value) in name.leaf_assertions(schema) {
+fn check_name(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> Result<(), OperationError> {
+    for (description, value) in entry.name.leaf_assertions(schema) {
         // An entry may have been set aside under its entryUUID. Its other attributes can be changed there.
-        let is_set_aside = matches!(entry.former, Former::Entry(_))
-            && schema.attribute_type(description.attribute_type).is_operational();
+        let is_set_aside = schema.attribute_type(description.attribute_type).is_operational();
         if !is_set_aside {
             check_naming_attribute(schema, &description, entry.relax)?;
         }
@@ -117,7 +127,7 @@ pub(crate) fn check_naming_types(schema: &Schema, name: &Dn) -> Result<(), Entry
 ///
 /// # Errors
 /// `namingViolation`.
-pub(crate) fn check_naming_attribute(
+fn check_naming_attribute(
     schema: &Schema,
     description: &AttributeDescription,
     relax: bool,
@@ -179,7 +189,7 @@ const DYNAMIC_OBJECT: &str = "1.3.6.1.4.1.1466.101.119.2";
 const SUBSCHEMA: &str = "2.5.20.1";
 const COLLECTIVE_SUBENTRY: &str = "2.5.17.2";
 
-fn check_places(schema: &Schema, entry: &Checked<'_>) -> Result<(), EntryRefusal> {
+fn check_attribute_places(schema: &Schema, entry: &Checked<'_>) -> Result<(), EntryRefusal> {
     let is = |class| has_class(schema, entry.classes, class);
     for attribute in entry.attributes {
         let attribute_type = schema.attribute_type(attribute.description.attribute_type);
@@ -204,6 +214,10 @@ fn check_places(schema: &Schema, entry: &Checked<'_>) -> Result<(), EntryRefusal
             Place::Subentry | Place::Alias | Place::Referral | Place::Dynamic => continue,
         });
     }
+    Ok(())
+}
+
+fn check_class_places(schema: &Schema, entry: &Checked<'_>) -> Result<(), EntryRefusal> {
     let class_name = |oid: &str| {
         schema
             .find_object_class(oid.as_bytes())
@@ -223,7 +237,7 @@ fn check_places(schema: &Schema, entry: &Checked<'_>) -> Result<(), EntryRefusal
         });
     }
     for class in [SUBSCHEMA, COLLECTIVE_SUBENTRY] {
-        if lists_class(schema, entry.classes, class) && !is(SUBENTRY) {
+        if lists_class(schema, entry.classes, class) && !has_class(schema, entry.classes, SUBENTRY) {
             return Err(misplaced(class, "subentries"));
         }
     }

@@ -23,6 +23,14 @@ pub struct CheckedAttribute<'a> {
     pub value_count: usize,
 }
 
+/// The classes of an entry that passed the first half of a check.
+#[derive(Clone, Debug)]
+pub struct EntryClasses<'s> {
+    /// The structural class.
+    pub structural: ClassNumber,
+    classes: Vec<&'s ObjectClass>,
+}
+
 /// How an entry is checked.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EntryCheck {
@@ -51,28 +59,64 @@ impl EntryCheck {
         classes: impl IntoIterator<Item = &'a [u8]>,
         attributes: &[CheckedAttribute<'_>],
     ) -> Result<ClassNumber, EntryError> {
+        let found = self.check_classes(schema, classes, attributes)?;
+        self.check_content(schema, &found, attributes)?;
+        Ok(found.structural)
+    }
+
+    /// The first half of [`EntryCheck::check`]: numbers of values, and the structural class. As in slapd, names are
+    /// checked after it.
+    ///
+    /// # Errors
+    /// As of [`EntryCheck::check`].
+    pub fn check_classes<'a, 's>(
+        self,
+        schema: &'s Schema,
+        classes: impl IntoIterator<Item = &'a [u8]>,
+        attributes: &[CheckedAttribute<'_>],
+    ) -> Result<EntryClasses<'s>, EntryError> {
         self.check_attributes(schema, attributes)?;
         let classes = resolve_classes(schema, classes)?;
         let structural = structural_class(schema, &classes)?;
         self.check_former(schema, structural)?;
+        Ok(EntryClasses {
+            structural: structural.number,
+            classes,
+        })
+    }
+
+    /// The second half: which attributes the classes require and allow.
+    ///
+    /// # Errors
+    /// `objectClassViolation`.
+    pub fn check_content(
+        self,
+        schema: &Schema,
+        found: &EntryClasses<'_>,
+        attributes: &[CheckedAttribute<'_>],
+    ) -> Result<(), EntryError> {
+        let classes = &found.classes;
         if !self.relax {
-            check_obsolete(&classes)?;
+            check_obsolete(classes)?;
         }
-        let rule = schema.content_rule(structural.number).filter(|rule| !rule.obsolete);
+        let rule = schema.content_rule(found.structural).filter(|rule| !rule.obsolete);
         if let Some(rule) = rule {
-            check_content_rule(schema, rule, &classes, attributes)?;
+            check_content_rule(schema, rule, classes, attributes)?;
         }
-        for class in &classes {
+        for class in classes {
             check_required(schema, class, attributes)?;
         }
         let extensible = classes.iter().any(|class| &*class.oid == EXTENSIBLE_OBJECT);
         for attribute in attributes {
             let found = schema.attribute_type(attribute.description.attribute_type);
-            if !is_allowed(schema, found, &classes, rule, extensible) {
-                return Err(violation(format!("attribute '{}' not allowed", found.name())));
+            if !is_allowed(schema, found, classes, rule, extensible) {
+                return Err(violation(format!(
+                    "attribute '{}' not allowed",
+                    schema.description_text(attribute.description)
+                )));
             }
         }
-        Ok(structural.number)
+        Ok(())
     }
 
     fn check_attributes(self, schema: &Schema, attributes: &[CheckedAttribute<'_>]) -> Result<(), EntryError> {
@@ -222,16 +266,20 @@ fn holds(attributes: &[CheckedAttribute<'_>], wanted: TypeNumber) -> bool {
 }
 
 fn check_required(schema: &Schema, class: &ObjectClass, attributes: &[CheckedAttribute<'_>]) -> Result<(), EntryError> {
-    for wanted in schema.required_types(class.number) {
-        if !holds(attributes, *wanted) {
-            return Err(violation(format!(
-                "object class '{}' requires attribute '{}'",
-                class.name(),
-                schema.attribute_type(*wanted).name()
-            )));
-        }
-    }
-    Ok(())
+    let is_missing = |wanted: &&TypeNumber| !holds(attributes, **wanted);
+    let Some(missing) = schema.required_types(class.number).iter().find(is_missing) else {
+        return Ok(());
+    };
+    // slapd names the first in the order of the definitions.
+    let classes = schema.superclasses(class.number).iter();
+    let mut defined = classes.flat_map(|class| &schema.object_class(*class).must);
+    Err(violation(format!(
+        "object class '{}' requires attribute '{}'",
+        class.name(),
+        schema
+            .attribute_type(*defined.find(is_missing).unwrap_or(missing))
+            .name()
+    )))
 }
 
 fn check_content_rule(

@@ -30,9 +30,8 @@ fn name_and_optional_uid(schema: &Schema, value: &[u8]) -> Result<(), InvalidVal
 
 /// A numeric OID, or the descriptor of an element that the schema knows. slapd refuses other descriptors.
 fn known_object_identifier(schema: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
-    object_identifier(schema, value)?;
     require(
-        value.first().is_some_and(u8::is_ascii_digit)
+        schema::is_numeric_oid(value)
             || schema.find_object_class(value).is_some()
             || schema.find_attribute_type(value).is_some()
             || matching::find(value).is_some(),

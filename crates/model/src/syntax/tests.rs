@@ -116,8 +116,8 @@ const TABLE: &[(&str, &[&str], &[&str])] = &[
     ),
     (
         "38",
-        &["1.2.3.4", "cn", "top", "caseIgnoreMatch", "0.9.2342"],
-        &["", "nosuchthing", "1.02", "1..2", "c_n", "3.1"],
+        &["1.2.3.4", "cn", "top", "caseIgnoreMatch", "0.9.2342", "3.1", "1"],
+        &["", "nosuchthing", "1.02", "1..2", "c_n"],
     ),
     ("39", &["smtp$user@example.com"], &["", "smtp$é", "a*b$c"]),
     (

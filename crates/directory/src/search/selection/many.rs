@@ -51,7 +51,8 @@ impl Many {
 
     /// Whether an attribute is selected.
     pub(super) fn list(&self, schema: &Schema, description: &AttributeDescription, budget: Option<&Budget>) -> bool {
-        if self.types.binary_search(&description.attribute_type).is_ok() {
+        let mut types = schema.supertypes(description.attribute_type).iter();
+        if types.any(|general| self.types.binary_search(general).is_ok()) {
             return true;
         }
         if self.named.is_empty() || !spend(budget, LOOK_UP_STEPS) {

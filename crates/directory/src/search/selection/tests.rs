@@ -1,6 +1,8 @@
 //! Selections of many names behave like those of few names.
 #![allow(clippy::expect_used, reason = "a panic fails the test")]
 
+use ironbark_model::schema::{SchemaBuilder, Source};
+
 use super::*;
 
 const ASKED: [&str; 13] = [
@@ -101,4 +103,22 @@ fn what_options_cost_is_counted() {
     let few = Budget::new(100);
     let _ = selection.lists(&schema, &description(&schema, "cn;lang-x"), Some(&few));
     assert!(few.is_exhausted());
+}
+
+#[test]
+fn a_class_selects_subtypes_of_its_attributes_too() {
+    let source = Source {
+        file: "test".into(),
+        line: 0,
+    };
+    let mut builder = SchemaBuilder::new();
+    let definition = "( 1.3.6.1.4.1.32473.1 NAME 'nickname' SUP cn )";
+    builder.attributetype(definition, &source).expect("a definition");
+    let class = "( 1.3.6.1.4.1.32473.2 NAME 'named' SUP top AUXILIARY MAY cn )";
+    builder.objectclass(class, &source).expect("a definition");
+    let schema = builder.build().expect("a schema");
+    let selection = resolved(&schema, &["@named".to_owned()], None);
+    let selects = |name: &str| selection.selects(&schema, &description(&schema, name), None);
+    assert!(selects("cn") && selects("nickname") && selects("nickname;lang-de"));
+    assert!(!selects("name") && !selects("uid"));
 }
