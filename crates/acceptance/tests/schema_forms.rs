@@ -64,6 +64,24 @@ const FORMS: &[(&str, bool)] = &[
     ("objectidentifier SUSE.YaST{n} 1.3.6.1.4.1.32473.{n}", true),
     ("objectidentifier my_oid+{n}! 1.3.6.1.4.1.32473.{n}", true),
     ("objectidentifier \"quoted{n}\" \"3.4.{n}\"", true),
+    (
+        "attributetype ( 1.3.6.1.4.1.32473.{n} NAME 'a{n}' SUP name X-A 'b' X-A 'c' )",
+        true,
+    ),
+    (
+        "attributetype ( 1.3.6.1.4.1.32473.{n} NAME 'a{n}' SYNTAX '1.3.6.1.4.1.1466.115.121.1.15{64}' )",
+        true,
+    ),
+    (
+        "objectclass ( 1.3.6.1.4.1.32473.{n} NAME 'a{n}' SUP 'top' AUXILIARY MAY cn X-A ( ) )",
+        true,
+    ),
+    (
+        "objectclass ( 1.3.6.1.4.1.32473.{n} NAME 'a{n}' SUP ( 'top' ) AUXILIARY MAY cn )",
+        true,
+    ),
+    ("ldapsyntax ( 1.3.6.1.4.1.32473.{n} DESC 'no values' )", true),
+    ("ldapsyntax ( 1.3.6.1.4.1.32473.{n} X-SUBST '1.2.3.4.5.6' )", false),
     ("attributetype ( 1.3.6.{n}. NAME 'a{n}' SUP name )", false),
     ("attributetype ( .1.3.6.{n} NAME 'a{n}' SUP name )", false),
     ("attributetype ( 1.3..{n} NAME 'a{n}' SUP name )", false),
@@ -86,6 +104,27 @@ const FORMS: &[(&str, bool)] = &[
     ("objectidentifier my{n} 1.3.6.{n} more", false),
 ];
 
+/// Forms that this server reads in files, which slapd does not. Clients cannot add them: slapd would not start with the
+/// directory.
+const READ_IN_FILES: &[&str] = &[
+    "attributetype ( '1.3.6.1.4.1.32473.{n}' NAME 'b{n}' SUP name )",
+    "attributetype ( 1.3.6.1.4.1.32473.{n} NAME b{n} SUP name )",
+    "attributetype ( 1.3.6.1.4.1.32473.{n} NAME ( b{n} c{n} ) SUP name )",
+    "attributetype ( 1.3.6.1.4.1.32473.{n} NAME 'b{n}' DESC bare SUP name )",
+    "attributetype ( 1.3.6.1.4.1.32473.{n} NAME 'b{n}' SUP 'name' )",
+    "attributetype ( 1.3.6.1.4.1.32473.{n} NAME 'b{n}' SUP ( name ) )",
+    "attributetype ( 1.3.6.1.4.1.32473.{n} NAME 'b{n}' SUP name EQUALITY 'caseIgnoreMatch' )",
+    "attributetype ( 1.3.6.1.4.1.32473.{n} NAME 'b{n}' SUP name USAGE 'userApplications' )",
+    "attributetype ( 1.3.6.1.4.1.32473.{n} NAME 'b{n}' SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 {64} )",
+    "attributetype ( 1.3.6.1.4.1.32473.{n} NAME 'b{n}' SUP name X-ORIGIN bare )",
+    "attributetype ( 1.3.6.1.4.1.32473.{n} NAME 'b{n}' SUP name x-origin 'a' )",
+    "attributetype ( 1.3.6.1.4.1.32473.{n} NAME ( 'b{n}' 'B{n}' ) SUP name )",
+    "attributetype ( 1.3.6.1.4.1.32473.{n} NAME 'b{n}' SUP name NO-USER-MODIFICATION )",
+    "ditcontentrule ( organization NAME 'b{n}' MAY cn )",
+    "objectclass ( 1.3.6.1.4.1.32473.{n} NAME 'b{n}' SUP top AUXILIARY MAY 'cn' )",
+    "objectclass ( 1.3.6.1.4.1.32473.{n} NAME 'b{n}' SUP top AUXILIARY MAY ( 'cn' $ 'sn' ) )",
+];
+
 /// 389 Directory Server has another OID than OpenLDAP for it.
 const NUMBER: &str = "attributetype ( 1.3.1.1.4.1.453.16.2.103 NAME 'numSubordinates' \
                       SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )";
@@ -100,7 +139,10 @@ fn taken() -> String {
     for (number, (form, _)) in FORMS.iter().enumerate().filter(|(_, (_, is_taken))| *is_taken) {
         writeln!(text, "{}", numbered(form, number)).unwrap();
     }
-    writeln!(text, "attributetype ( SUSE.YaST29:01 NAME 'yast' SUP name )\n{NUMBER}").unwrap();
+    for (suffix, name) in [("01", "yast"), ("named", "named")] {
+        writeln!(text, "attributetype ( SUSE.YaST29:{suffix} NAME '{name}' SUP name )").unwrap();
+    }
+    writeln!(text, "{NUMBER}").unwrap();
     text
 }
 
@@ -121,6 +163,10 @@ fn what_slapd_takes_of_schema_files_is_taken_and_the_rest_refused_with_file_and_
     for flavor in [Flavor::OpenLdap, Flavor::Ironbark] {
         checked(flavor, taken().as_bytes()).success().unwrap();
         checked(flavor, LATIN_1).success().unwrap();
+        for (number, form) in READ_IN_FILES.iter().enumerate() {
+            let is_taken = checked(flavor, numbered(form, number).as_bytes()).code() == Some(0);
+            assert_eq!(is_taken, flavor == Flavor::Ironbark, "{flavor}: {form}");
+        }
         for (number, (form, _)) in FORMS.iter().enumerate().filter(|(_, (_, is_taken))| !is_taken) {
             let outcome = checked(flavor, numbered(form, number).as_bytes());
             assert_ne!(outcome.code(), Some(0), "{flavor}: {form}");
@@ -165,7 +211,7 @@ fn a_directory_that_slapd_has_filled_with_such_definitions_is_served() {
     ];
     let shown = server.client("ldapsearch", &Credentials::Anonymous, &arguments, "");
     let shown = shown.unwrap().success().unwrap().stdout;
-    for name in ["'yast'", "( 9.6.", "'numSubordinates'"] {
+    for name in ["'yast'", "'named'", "( 9.6.", "'numSubordinates'"] {
         assert!(shown.contains(name), "{name}");
     }
 }
@@ -184,12 +230,14 @@ fn the_same_definitions_are_taken_and_refused_over_ldap() {
             .unwrap();
         let mut server = server;
         server.launch().unwrap();
-        let answer = |(number, (form, is_taken)): (usize, &(&str, bool))| {
+        let answer = |(number, (form, is_taken)): (usize, (&str, bool))| {
             let statement = numbered(form, number);
             let (keyword, definition) = statement.split_once(' ').unwrap();
             let attribute = match keyword {
                 "attributetype" => "olcAttributeTypes",
                 "objectclass" => "olcObjectClasses",
+                "ldapsyntax" => "olcLdapSyntaxes",
+                "ditcontentrule" => "olcDitContentRules",
                 _ => "olcObjectIdentifier",
             };
             let change = format!(
@@ -197,10 +245,14 @@ fn the_same_definitions_are_taken_and_refused_over_ldap() {
                  {attribute}: {definition}\n"
             );
             let code = server.client("ldapmodify", &config, &[], &change).unwrap().code();
-            assert_eq!(code == Some(0), *is_taken, "{flavor}: {form}: {code:?}");
+            assert_eq!(code == Some(0), is_taken, "{flavor}: {form}: {code:?}");
             (statement, code == Some(0))
         };
-        FORMS.iter().enumerate().map(answer).collect::<Vec<_>>()
+        let forms = FORMS
+            .iter()
+            .copied()
+            .chain(READ_IN_FILES.iter().map(|form| (*form, false)));
+        forms.enumerate().map(answer).collect::<Vec<_>>()
     });
     assert_eq!(theirs, ours);
 }

@@ -18,7 +18,7 @@ use crate::{
     parts::PartKind,
     reader::{self, Line},
     registry::{Place, Registry},
-    schema_lines::{build_schema, load_ciboolean, schema_statements},
+    schema_lines::{self, build_schema, load_ciboolean, schema_statements},
     schema_statement::SchemaStatement,
     setting::{Fate, Handler, Level, Setting},
     statement::{Kept, Statement, ValueAge},
@@ -90,6 +90,16 @@ impl Configuration {
     }
 }
 
+impl Configuration {
+    /// Keeps the definitions from which the schema was built, and notes what of them has no effect.
+    pub(crate) fn keep_definitions(&mut self, definitions: Vec<SchemaStatement>) {
+        let schema = &self.schema;
+        let notices = definitions.iter().filter_map(|one| schema_lines::notice(one, schema));
+        self.notices.extend(notices);
+        self.schema_definitions = definitions.into();
+    }
+}
+
 /// Reads a slapd.conf file with all its includes. Definitions may stand after their use: the schema is built first.
 ///
 /// # Errors
@@ -99,7 +109,7 @@ pub fn load(path: &str, files: &dyn FileSource, registry: &Registry) -> Result<C
     let (definitions, statements) = schema_statements(lines);
     let schema = build_schema(registry, &definitions, load_ciboolean(&statements), &mut Err)?;
     let (mut configuration, _) = load_statements(Loading::new(schema, registry), &statements, &mut Err)?;
-    configuration.schema_definitions = definitions.into();
+    configuration.keep_definitions(definitions);
     configuration.file = path.into();
     Ok(configuration)
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use ironbark_model::{
     Schema,
     attribute_options::AttributeOptions,
-    schema::{SchemaBuilder, SchemaError, Source, file},
+    schema::{SchemaBuilder, SchemaError, Source, SyntaxDefinition, file, has_text_behind},
 };
 
 use crate::{
     ConfigError,
-    error::Complain,
+    error::{Complain, Notice, NoticeKind, Subject},
     overlay::OverlayDescriptor,
     parts,
     reader::Line,
@@ -100,6 +100,44 @@ pub(crate) fn build_schema(
         },
     })?;
     Ok(registry.overlays().iter().copied().fold(built, with_later))
+}
+
+/// What of a definition has no effect, for the log.
+pub(crate) fn notice(definition: &SchemaStatement, schema: &Schema) -> Option<Notice> {
+    let keyword = match definition.kind {
+        SchemaKind::LdapSyntax => "ldapsyntax",
+        SchemaKind::AttributeType => "attributetype",
+        SchemaKind::ObjectClass => "objectclass",
+        SchemaKind::DitContentRule => "ditcontentrule",
+        SchemaKind::ObjectIdentifier | SchemaKind::AttributeOptions => return None,
+    };
+    let text = if has_text_behind(&definition.text) {
+        "the text behind the closing parenthesis is ignored".to_owned()
+    } else if definition.kind == SchemaKind::LdapSyntax {
+        let oid = syntax_without_values(&definition.text, schema)?;
+        format!("no value conforms to the syntax {oid}, which has no X-SUBST")
+    } else {
+        return None;
+    };
+    Some(Notice {
+        location: definition.location.clone(),
+        subject: Subject::Setting(keyword.to_owned()),
+        text,
+        kind: NoticeKind::Statement,
+    })
+}
+
+/// The OID of an `ldapsyntax` that is not built in and names no substitute.
+fn syntax_without_values(text: &str, schema: &Schema) -> Option<Box<str>> {
+    let found = SyntaxDefinition::parse(text).ok()?;
+    let oid = schema
+        .expand_oid_macro(&found.common.oid)
+        .map_or(found.common.oid.clone(), Into::into);
+    let is_new = schema
+        .syntaxes()
+        .iter()
+        .any(|row| row.syntax.oid == &*oid && !row.built_in);
+    (is_new && found.extension("X-SUBST").is_none()).then_some(oid)
 }
 
 /// Adds the definitions of an overlay that need some of the configuration, if these are there.

@@ -72,7 +72,7 @@ pub fn survey(path: &str, files: &dyn FileSource, registry: &Registry) -> Survey
         let schema = build_schema(registry, &definitions, load_ciboolean(&statements), complain)?;
         let read = load::load_statements(Loading::surveying(schema, registry), &statements, complain);
         let (mut configuration, statements) = read?;
-        configuration.schema_definitions = definitions.into();
+        configuration.keep_definitions(definitions);
         configuration.file = path.into();
         Ok((configuration, statements))
     })

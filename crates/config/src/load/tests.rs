@@ -225,6 +225,24 @@ fn other_plug_ins_for_sasl_secrets_are_taken_and_told() {
 }
 
 #[test]
+fn what_of_a_definition_has_no_effect_is_told() {
+    let configuration = loaded(
+        "attributetype ( 1.3.6.1.4.1.32473.1 NAME 'behind' SUP name ) X-ORIGIN 'here'\n\
+         ldapsyntax ( 1.3.6.1.4.1.32473.2 DESC 'no values' )\n\
+         ldapsyntax ( 1.3.6.1.4.1.32473.3 X-SUBST '1.3.6.1.4.1.1466.115.121.1.15' )\n\
+         ldapsyntax ( 1.3.6.1.4.1.1466.115.121.1.15 DESC 'built in' )\n",
+    );
+    let notices: Vec<_> = configuration.notices.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        notices,
+        [
+            "slapd.conf: line 1: <attributetype> the text behind the closing parenthesis is ignored",
+            "slapd.conf: line 2: <ldapsyntax> no value conforms to the syntax 1.3.6.1.4.1.32473.2, which has no X-SUBST",
+        ]
+    );
+}
+
+#[test]
 fn the_empty_suffix_and_the_config_database_load() {
     let text =
         "database config\nrootpw secret\naccess to * by * none\ndatabase mdb\nsuffix \"\"\nrootdn cn=root\nrootpw x\n";

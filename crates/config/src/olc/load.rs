@@ -7,8 +7,9 @@ use ironbark_model::{Schema, schema::Source};
 
 use super::{
     former::Former,
-    index, repeated,
+    index,
     tree::{Kind, Node, Tree},
+    unreadable,
 };
 use crate::{
     ConfigError, Configuration, Fate, Handler, Setting, Survey, Surveyed,
@@ -46,7 +47,7 @@ pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
     Arc::make_mut(&mut schema).gather_unknown_types();
     let (mut configuration, _) = load_settings(tree, &Former::All, Loading::new(schema, &tree.registry), &mut Err)?;
     Arc::make_mut(&mut configuration.schema).end_gathering();
-    configuration.schema_definitions = definitions.into();
+    configuration.keep_definitions(definitions);
     Ok(configuration)
 }
 
@@ -58,13 +59,14 @@ pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
 /// As of [`load`].
 pub fn load_change(tree: &Tree, former: Option<&Tree>, current: &Schema) -> Result<Configuration, ConfigError> {
     if let Some(former) = former {
-        repeated::check(&definitions(tree), &definitions(former), current)?;
+        unreadable::check_definitions(&definitions(tree), &definitions(former), current)?;
+        unreadable::check_copies(tree, former)?;
     }
     let (mut schema, definitions) = schema(tree)?;
     Arc::make_mut(&mut schema).take_unknown_types_of(current);
     let former = former.map_or(Former::All, Former::of);
     let (mut configuration, _) = load_settings(tree, &former, Loading::new(schema, &tree.registry), &mut Err)?;
-    configuration.schema_definitions = definitions.into();
+    configuration.keep_definitions(definitions);
     Ok(configuration)
 }
 
@@ -76,7 +78,7 @@ pub fn survey(tree: &Tree) -> Survey {
         let (mut configuration, statements) =
             load_settings(tree, &Former::All, Loading::surveying(schema, &tree.registry), complain)?;
         Arc::make_mut(&mut configuration.schema).end_gathering();
-        configuration.schema_definitions = definitions.into();
+        configuration.keep_definitions(definitions);
         Ok((configuration, statements))
     })
 }

@@ -13,10 +13,10 @@ mod load;
 mod logged;
 mod modules;
 mod render;
-mod repeated;
 mod replicated;
 mod text;
 mod tree;
+mod unreadable;
 
 pub use change::{AttributeChange, AttributeChangeKind, ChangeError, Stamps};
 pub(crate) use folder::node_of_file;

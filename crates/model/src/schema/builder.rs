@@ -98,7 +98,7 @@ impl SchemaBuilder {
         Ok(())
     }
 
-    /// An `ldapsyntax` (RFC 4512 §4.1.5); a syntax that is not built in needs `X-SUBST`.
+    /// An `ldapsyntax` (RFC 4512 §4.1.5); without `X-SUBST`, no value conforms to it.
     pub fn ldapsyntax(&mut self, text: &str, source: &Source) -> Result<(), SchemaError> {
         let definition = SyntaxDefinition::parse(text).map_err(|error| refusal("LDAP syntax", text, &error, source))?;
         let sourced = self.sourced(definition, source);

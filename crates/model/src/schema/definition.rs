@@ -137,7 +137,8 @@ fn parse<'a>(
             Token::Word(word) => word.to_ascii_uppercase(),
             _ => return Err(tokens.error("keyword expected")),
         };
-        if seen.contains(&keyword) {
+        // slapd keeps both of two extensions with one name.
+        if seen.contains(&keyword) && !keyword.starts_with("X-") {
             return Err(tokens.error(format!("{keyword} is given twice")));
         }
         if seen.len() == MAXIMUM_ELEMENTS {
@@ -340,9 +341,11 @@ fn noid_length(tokens: &mut Tokens<'_>) -> Result<(Box<str>, Option<u32>), Defin
     let Some(bound) = bound else {
         return Ok((oid.into(), None));
     };
-    match bound.strip_suffix('}').map(str::parse) {
-        _ if bound == "}" => Ok((oid.into(), None)),
-        Some(Ok(length)) => Ok((oid.into(), Some(length))),
+    match bound.strip_suffix('}') {
+        Some("") => Ok((oid.into(), None)),
+        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Ok((oid.into(), Some(digits.parse().unwrap_or(u32::MAX))))
+        }
         _ => Err(tokens.error("bad length bound of SYNTAX")),
     }
 }
@@ -364,21 +367,13 @@ pub(crate) fn is_descriptor(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// `numericoid` of RFC 4512 §1.4.
+/// `numericoid` of RFC 4512 §1.4. As in slapd, one number alone is one too.
 pub(crate) fn is_numeric_oid(text: &[u8]) -> bool {
-    let mut arcs = 0;
-    for arc in text.split(|byte| *byte == b'.') {
-        arcs += 1;
-        let valid = match arc {
-            [] => false,
-            [b'0', _, ..] => false,
-            digits => digits.iter().all(u8::is_ascii_digit),
-        };
-        if !valid {
-            return false;
-        }
-    }
-    arcs > 1 && matches!(text.first(), Some(b'0'..=b'2')) && text.get(1) == Some(&b'.')
+    let mut arcs = text.split(|byte| *byte == b'.');
+    arcs.all(|arc| match arc {
+        [] | [b'0', _, ..] => false,
+        digits => digits.iter().all(u8::is_ascii_digit),
+    })
 }
 
 /// An OID as slapd takes it from a definition: numbers with dots between them. Schema files in use have OIDs of one
@@ -397,10 +392,25 @@ pub(crate) fn is_macro_name(text: &str) -> bool {
         && !text.contains(ends_a_word)
 }
 
-/// A numeric OID, a macro, or a macro with a suffix of arcs.
+/// A numeric OID, a macro, or a macro with a suffix. As in slapd, a suffix is any text: some files have names there.
 fn is_oid_like(text: &str) -> bool {
     match text.split_once(':') {
-        Some((name, suffix)) => is_macro_name(name) && is_written_oid(suffix.as_bytes()),
+        Some((name, _)) => is_macro_name(name),
         None => is_macro_name(text) || is_written_oid(text.as_bytes()),
     }
+}
+
+/// Whether text stands behind the parenthesis that closes a definition. As slapd, this server ignores it.
+pub fn has_text_behind(definition: &str) -> bool {
+    let mut tokens = Tokens::new(definition.trim_matches('"'));
+    let mut depth = 0_usize;
+    while let Ok(Some(token)) = tokens.next() {
+        match token {
+            Token::Open => depth += 1,
+            Token::Close if depth <= 1 => return !matches!(tokens.next(), Ok(None)),
+            Token::Close => depth -= 1,
+            _ => {}
+        }
+    }
+    false
 }

@@ -16,6 +16,7 @@ mod print;
 mod publish;
 mod resolve;
 mod sourced;
+mod strict;
 mod syntaxes;
 mod system;
 mod tokens;
@@ -33,13 +34,14 @@ pub use builder::SchemaBuilder;
 pub use content_rule::ContentRule;
 pub use definition::{
     AttributeTypeDefinition, Common, ContentRuleDefinition, Extensions, ObjectClassDefinition, OtherDefinition,
-    OtherKind, SyntaxDefinition,
+    OtherKind, SyntaxDefinition, has_text_behind,
 };
 pub(crate) use definition::{is_descriptor, is_macro_name, is_numeric_oid, is_written_oid};
 pub use element::{AttributeType, ClassKind, ObjectClass, OidMacro, Source, SyntaxRow, Usage};
 pub use error::{SchemaError, SchemaErrors};
 pub use numbers::{ClassNumber, TypeNumber};
 pub use print::OidText;
+pub use strict::check_form;
 pub use tokens::DefinitionError;
 pub(crate) use tokens::is_parenthesized;
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::SyntaxRow;
-use crate::syntax::{self, Syntax};
+use crate::syntax::{self, InvalidValue, Syntax};
 
 /// The built-in rows.
 pub(super) fn built_in() -> Vec<SyntaxRow> {
@@ -24,31 +24,40 @@ pub(super) fn built_in() -> Vec<SyntaxRow> {
         .collect()
 }
 
-/// A syntax whose values are validated and matched as those of `substitute` (`X-SUBST`).
+/// A syntax whose values are validated and matched as those of `substitute` (`X-SUBST`). Without one, no value conforms
+/// to it, as in slapd.
 ///
 /// Rows are referred to as `&'static`, so each different definition is kept for the life of the process. A repeated
 /// definition (the schema is rebuilt) gets its former row.
-pub(super) fn substituted(
+pub(super) fn defined(
     oid: &str,
     description: &str,
-    substitute: &'static Syntax,
+    substitute: Option<&'static Syntax>,
     human_readable: bool,
 ) -> &'static Syntax {
-    type Rows = BTreeMap<(String, String, &'static str, bool), &'static Syntax>;
+    type Rows = BTreeMap<(String, String, Option<&'static str>, bool), &'static Syntax>;
     static ROWS: Mutex<Rows> = Mutex::new(BTreeMap::new());
     let mut rows = ROWS.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = (oid.to_owned(), description.to_owned(), substitute.oid, human_readable);
+    let key = (
+        oid.to_owned(),
+        description.to_owned(),
+        substitute.map(|syntax| syntax.oid),
+        human_readable,
+    );
     rows.entry(key).or_insert_with(|| {
+        let oid: &'static str = String::from(oid).leak();
+        let alone = Syntax::text(oid, "", |_, _| Err(InvalidValue));
+        let like = substitute.unwrap_or(&alone);
         Box::leak(Box::new(Syntax {
-            oid: String::from(oid).leak(),
+            oid,
             description: String::from(description).leak(),
-            binary_transfer: substitute.binary_transfer,
+            binary_transfer: like.binary_transfer,
             human_readable,
-            validate: substitute.validate,
-            validated_as: substitute.validated_as,
+            validate: like.validate,
+            validated_as: like.validated_as,
             hidden: false,
-            superiors: substitute.superiors,
-            name_form: substitute.name_form,
+            superiors: like.superiors,
+            name_form: like.name_form,
         }))
     })
 }

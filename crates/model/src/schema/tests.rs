@@ -307,7 +307,6 @@ const REFUSED: &[(&str, &str)] = &[
         "ditcontentrule ( 2.5.6.1 MAY nosuch )",
         "DIT content rule 2.5.6.1: AttributeType not found",
     ),
-    ("ldapsyntax ( 1.2.3 DESC 'x' )", "without an X-SUBST"),
     (
         "ldapsyntax ( 1.2.3 DESC 'x' X-SUBST '1.2.4' )",
         "substitute syntax not found",
@@ -480,6 +479,16 @@ fn forms_that_public_schema_files_have_and_slapd_takes_are_taken() {
             "a",
             "1.3.9.10.01",
         ),
+        (
+            "objectidentifier root 1.3.9\nattributetype ( root:first NAME 'a' SUP name )",
+            "a",
+            "1.3.9.first",
+        ),
+        (
+            "attributetype ( 1.2.3.1 NAME 'a' SUP name X-A 'b' X-A 'c' )",
+            "a",
+            "1.2.3.1",
+        ),
         ("attributetype (1.2.3.1 NAME'a'DESC'b'SUP(name))", "a", "1.2.3.1"),
         ("attributetype \"( 1.2.3.1 NAME 'a' SUP name )\"", "a", "1.2.3.1"),
     ] {
@@ -537,4 +546,63 @@ fn a_definition_with_another_oid_stands_for_a_built_in_one_that_is_not_in_use() 
         contradiction.contains("is taken by the attribute type with OID 1.2.3.4"),
         "{contradiction}"
     );
+}
+
+#[test]
+fn a_syntax_without_a_substitute_has_no_values_and_is_not_published() {
+    let text = "ldapsyntax ( 1.2.3.1 DESC 'x' )\nattributetype ( 1.2.3.2 NAME 'a' SYNTAX 1.2.3.1 )";
+    let schema = built(text).unwrap();
+    let syntax = schema.find_attribute_type(b"a").unwrap().syntax;
+    assert_eq!((syntax.oid, syntax.validated_as), ("1.2.3.1", "1.2.3.1"));
+    for value in [&b""[..], b"x"] {
+        assert!((syntax.validate)(&schema, value).is_err());
+    }
+    assert!(!schema.syntax_definitions().any(|text| text.contains("1.2.3.1")));
+}
+
+#[test]
+fn text_behind_a_definition_is_told_from_the_definition() {
+    for (text, is_there) in [
+        ("( 1.2.3 NAME 'a' SUP ( name ) )", false),
+        ("( 1.2.3 NAME 'a' DESC ') x' )  ", false),
+        ("\"( 1.2.3 NAME 'a' )\"", false),
+        ("( 1.2.3 NAME 'a' ) X-ORIGIN 'b'", true),
+        ("( 1.2.3 NAME 'a' ))", true),
+        ("( 1.2.3 NAME 'a' )b'", true),
+        ("( 1.2.3 NAME 'a", false),
+    ] {
+        assert_eq!(has_text_behind(text), is_there, "{text}");
+    }
+}
+
+#[test]
+fn the_form_of_slapd_is_told_from_what_is_read_as_well() {
+    for (text, is_class) in [
+        ("( 1.2.3 NAME 'a' DESC 'b' SUP name )", false),
+        ("( 1.2.3NAME ( 'a' 'b' ) SYNTAX '1.2{64}' X-A ( 'b' 'c' ) )", false),
+        ("( 1.2.3 SUP ( top $ person ) MUST cn MAY ( cn$sn ) )", true),
+        ("( 1.2.3 SUP 'top' )", true),
+        ("( 1.2.3 SUP ( 'top' $ person ) )", true),
+        ("( 1.2.3 NAME ( ) MAY ( ) ) X-A b", true),
+        ("( 1.2.3 usage userApplications )", false),
+    ] {
+        check_form(text, is_class).unwrap_or_else(|error| panic!("{text}: {error}"));
+    }
+    for (text, is_class) in [
+        ("( '1.2.3' NAME 'a' )", false),
+        ("( 1.2.3 NAME a )", false),
+        ("( 1.2.3 NAME ( 'a' b ) )", false),
+        ("( 1.2.3 DESC a )", false),
+        ("( 1.2.3 SUP 'name' )", false),
+        ("( 1.2.3 SUP ( name ) )", false),
+        ("( 1.2.3 EQUALITY 'caseIgnoreMatch' )", false),
+        ("( 1.2.3 USAGE 'userApplications' )", false),
+        ("( 1.2.3 SYNTAX 1.2 {64} )", false),
+        ("( 1.2.3 MAY 'cn' )", true),
+        ("( 1.2.3 MAY ( 'cn' ) )", true),
+        ("( 1.2.3 X-A b )", false),
+        ("( 1.2.3 x-a 'b' )", false),
+    ] {
+        assert!(check_form(text, is_class).is_err(), "{text}");
+    }
 }

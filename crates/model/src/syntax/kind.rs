@@ -62,7 +62,7 @@ impl Eq for Syntax {}
 
 impl Syntax {
     /// A text syntax that is published.
-    pub(super) const fn text(oid: &'static str, description: &'static str, validate: Validate) -> Self {
+    pub(crate) const fn text(oid: &'static str, description: &'static str, validate: Validate) -> Self {
         Self {
             oid,
             description,

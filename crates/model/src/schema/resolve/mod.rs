@@ -137,27 +137,21 @@ fn add_syntax(schema: &mut Schema, entry: &Sourced<SyntaxDefinition>, refusals: 
         }
         return;
     }
-    let Some(substitute) = substitute else {
-        refusals.add(
-            &entry.source,
-            element,
-            "unknown syntax, without an X-SUBST that names a known one",
-        );
-        return;
-    };
     schema.syntaxes.push(SyntaxRow {
         syntax: substituted(definition, &oid, substitute),
         definition: text,
         unexpanded_definition: definition.print(&str::to_owned).into(),
         built_in: false,
-        hidden: entry.hidden,
+        // As in slapd, clients are not told of a syntax to which no value conforms.
+        hidden: entry.hidden || substitute.is_none(),
     });
 }
 
-fn substituted(definition: &SyntaxDefinition, oid: &str, substitute: &'static Syntax) -> &'static Syntax {
+fn substituted(definition: &SyntaxDefinition, oid: &str, substitute: Option<&'static Syntax>) -> &'static Syntax {
     let description = definition.common.description.as_deref().unwrap_or_default();
-    let human_readable = definition
-        .extension("X-NOT-HUMAN-READABLE")
-        .map_or(substitute.human_readable, |value| !value.eq_ignore_ascii_case("TRUE"));
-    syntaxes::substituted(oid, description, substitute, human_readable)
+    let human_readable = match definition.extension("X-NOT-HUMAN-READABLE") {
+        Some(value) => !value.eq_ignore_ascii_case("TRUE"),
+        None => substitute.is_none_or(|substitute| substitute.human_readable),
+    };
+    syntaxes::defined(oid, description, substitute, human_readable)
 }

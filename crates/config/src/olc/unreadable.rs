@@ -1,0 +1,174 @@
+//! The way back to slapd: what a client may not add to cn=config, since slapd would not read the directory then. slapd
+//! itself answers so. A file, or a directory that has it already, is read all the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ironbark_model::{
+    Schema,
+    schema::{AttributeTypeDefinition, ContentRuleDefinition, ObjectClassDefinition, Usage, check_form},
+};
+
+use super::tree::{Kind, Node, Tree};
+use crate::{
+    ConfigError,
+    schema_statement::{SchemaKind, SchemaStatement},
+};
+
+/// Settings that only a copy may have, and what slapd says of them otherwise.
+const OF_COPIES: &[(&[&str], &str)] = &[
+    (&["olcMultiProvider", "olcMirrorMode"], "database is not a shadow"),
+    (&["olcUpdateRef"], "must appear after syncrepl or updatedn"),
+];
+
+/// Refuses what only copies may have, if a change sets it in a database that is none. As in slapd, the providers may go
+/// before it.
+///
+/// # Errors
+/// The setting.
+pub(super) fn check_copies(tree: &Tree, former: &Tree) -> Result<(), ConfigError> {
+    let databases = tree.root.children.iter();
+    for node in databases.filter(|node| node.kind() == Some(Kind::Database) && !is_copy(node)) {
+        let mut siblings = former.root.children.iter();
+        let before = siblings.find(|one| one.is_named(&node.naming, &node.name));
+        for (names, reason) in OF_COPIES {
+            let is_set = |name: &&&str| {
+                let values = node.values(name);
+                let is_on = node.texts(name).any(|text| !text.eq_ignore_ascii_case("FALSE"));
+                is_on && before.is_none_or(|before| before.values(name) != values)
+            };
+            if let Some(name) = names.iter().find(is_set) {
+                return Err(ConfigError::of_setting(&node.location, name, *reason));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_copy(node: &Node) -> bool {
+    ["olcSyncrepl", "olcUpdateDN"]
+        .iter()
+        .any(|name| !node.values(name).is_empty())
+}
+
+/// Refuses definitions of a changed tree that `former` definitions, or built-in ones, make already, and new ones that
+/// slapd does not read. `current`: the schema in force.
+///
+/// # Errors
+/// The definition that is there twice, or has another form.
+pub(super) fn check_definitions(
+    definitions: &[SchemaStatement],
+    former: &[SchemaStatement],
+    current: &Schema,
+) -> Result<(), ConfigError> {
+    if definitions
+        .iter()
+        .map(|one| &one.text)
+        .eq(former.iter().map(|one| &one.text))
+    {
+        return Ok(());
+    }
+    check_forms(definitions, former)?;
+    let mut before: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    for one in former {
+        if let Some(key) = key(one, current) {
+            *before.entry(key).or_default() += 1;
+        }
+    }
+    let mut seen: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    for one in definitions {
+        let Some(key) = key(one, current) else { continue };
+        let had = before.get(&key).copied().unwrap_or_default();
+        let is_built_in = had == 0 && is_built_in(one.kind, &key.1, current);
+        let count = seen.entry(key.clone()).or_insert(usize::from(is_built_in));
+        *count += 1;
+        if *count > had.max(1) {
+            return Err(ConfigError::Definition {
+                location: one.location.clone(),
+                reason: format!("Duplicate {}: \"{}\"", key.0, key.1),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses new definitions that slapd does not read.
+fn check_forms(definitions: &[SchemaStatement], former: &[SchemaStatement]) -> Result<(), ConfigError> {
+    let before: BTreeSet<&str> = former.iter().map(|one| one.text.as_str()).collect();
+    for one in definitions.iter().filter(|one| !before.contains(one.text.as_str())) {
+        let refused = |reason: String| ConfigError::Definition {
+            location: one.location.clone(),
+            reason,
+        };
+        if !matches!(one.kind, SchemaKind::ObjectIdentifier | SchemaKind::AttributeOptions) {
+            let is_class = one.kind == SchemaKind::ObjectClass;
+            check_form(&one.text, is_class).map_err(|error| refused(error.to_string()))?;
+        }
+        if let Some(reason) = contradiction(one, definitions) {
+            return Err(refused(reason));
+        }
+    }
+    Ok(())
+}
+
+/// What slapd refuses of a definition that has its form.
+fn contradiction(definition: &SchemaStatement, all: &[SchemaStatement]) -> Option<String> {
+    let common = match definition.kind {
+        SchemaKind::AttributeType => {
+            let found = AttributeTypeDefinition::parse(&definition.text).ok()?;
+            if found.no_user_modification && found.usage == Usage::UserApplications {
+                return Some("NO-USER-MODIFICATION needs another USAGE than userApplications".to_owned());
+            }
+            found.common
+        }
+        SchemaKind::ObjectClass => ObjectClassDefinition::parse(&definition.text).ok()?.common,
+        SchemaKind::DitContentRule => {
+            let common = ContentRuleDefinition::parse(&definition.text).ok()?.common;
+            let name = common.oid.split(':').next().unwrap_or_default();
+            let is_macro = |one: &SchemaStatement| {
+                one.kind == SchemaKind::ObjectIdentifier && one.text.split_whitespace().next() == Some(name)
+            };
+            // The name of a class is no OID.
+            if !name.starts_with(|c: char| c.is_ascii_digit()) && !all.iter().any(is_macro) {
+                return Some(format!("OID could not be expanded: \"{}\"", common.oid));
+            }
+            common
+        }
+        SchemaKind::LdapSyntax | SchemaKind::ObjectIdentifier | SchemaKind::AttributeOptions => return None,
+    };
+    let mut names = BTreeSet::new();
+    let repeated = common
+        .names
+        .iter()
+        .find(|name| !names.insert(name.to_ascii_lowercase()))?;
+    Some(format!("the name \"{repeated}\" is given twice"))
+}
+
+/// The kind of an element in slapd's words, and its OID.
+fn key(definition: &SchemaStatement, current: &Schema) -> Option<(&'static str, String)> {
+    let kind = match definition.kind {
+        SchemaKind::AttributeType => "attributeType",
+        SchemaKind::ObjectClass => "objectClass",
+        SchemaKind::LdapSyntax => "ldapSyntax",
+        SchemaKind::DitContentRule => "Content Rule",
+        // The same macro may stand there twice.
+        SchemaKind::ObjectIdentifier | SchemaKind::AttributeOptions => return None,
+    };
+    let text = definition.text.trim_start_matches(['"', '(', ' ', '\t']);
+    let end = text.find(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | '\''));
+    let oid = text.get(..end.unwrap_or(text.len()))?;
+    Some((kind, current.expand_oid_macro(oid).unwrap_or_else(|| oid.to_owned())))
+}
+
+/// Whether it is the server's own, and in use.
+fn is_built_in(kind: SchemaKind, oid: &str, current: &Schema) -> bool {
+    match kind {
+        SchemaKind::AttributeType => current
+            .find_attribute_type(oid.as_bytes())
+            .is_some_and(|known| known.built_in && !known.hidden),
+        SchemaKind::ObjectClass => current
+            .find_object_class(oid.as_bytes())
+            .is_some_and(|known| known.built_in && !known.hidden),
+        SchemaKind::LdapSyntax => current.find_syntax(oid).is_some_and(|known| known.oid == oid),
+        SchemaKind::DitContentRule | SchemaKind::ObjectIdentifier | SchemaKind::AttributeOptions => false,
+    }
+}
