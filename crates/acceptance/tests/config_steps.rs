@@ -81,7 +81,9 @@ fn replaced(server: &Server, order: &[(&str, &str)]) -> (Vec<Option<i32>>, Optio
 fn suffix_rootdn_and_password_are_replaced_one_by_one_as_in_slapd() {
     for order in orders() {
         let [theirs, ours] = [Flavor::OpenLdap, Flavor::Ironbark].map(|flavor| {
-            let (mut server, folder) = served(flavor, "");
+            let (server, folder) = served(flavor, "");
+            // Between the steps it is not whole, and slapd does not start with it either.
+            let mut server = server.beyond_slapd();
             let answers = replaced(&server, &order);
             loads_in_slapd(&folder).unwrap();
             server.stop().unwrap();
@@ -96,7 +98,8 @@ fn suffix_rootdn_and_password_are_replaced_one_by_one_as_in_slapd() {
 fn suffix_rootdn_and_password_are_deleted_one_by_one_and_the_server_starts_again() {
     for order in orders() {
         let [theirs, ours] = [Flavor::OpenLdap, Flavor::Ironbark].map(|flavor| {
-            let (mut server, _) = served(flavor, "");
+            let (server, _) = served(flavor, "");
+            let mut server = server.beyond_slapd();
             let step = |(attribute, _): &(&str, &str)| modify(&server, &of_database("delete", attribute, None)).code();
             let codes: Vec<Option<i32>> = order.iter().map(step).collect();
             if flavor == Flavor::Ironbark {
@@ -116,7 +119,8 @@ fn suffix_rootdn_and_password_are_deleted_one_by_one_and_the_server_starts_again
 #[test]
 fn each_half_made_change_of_the_rootdn_survives_a_restart() {
     for (attribute, value) in [SUFFIX, ROOT] {
-        let (mut server, _) = served(Flavor::Ironbark, "");
+        let (server, _) = served(Flavor::Ironbark, "");
+        let mut server = server.beyond_slapd();
         let step = of_database("replace", attribute, Some(value));
         modify(&server, &step).success().unwrap();
         server.stop().unwrap();
@@ -405,4 +409,30 @@ fn a_converted_file_keeps_what_only_slapd_obeys_and_slapd_reads_it() {
     }
     let (_, frontend) = dump.split_once("dn: olcDatabase={-1}frontend").unwrap();
     assert!(frontend.contains("olcPasswordHash"));
+}
+
+/// Requests one after the other, each with the answer of either server.
+#[test]
+fn what_is_only_for_copies_is_set_after_what_makes_a_copy() {
+    let provider = "{0}rid=1 provider=ldap://127.0.0.1:1 searchbase=dc=example,dc=com retry=\"300 +\"";
+    let changes = [
+        of_database("add", "olcMultiProvider", Some("TRUE")),
+        of_database("add", "olcUpdateRef", Some("ldap://127.0.0.1/")),
+        of_database("add", "olcMultiProvider", Some("FALSE")),
+        of_database("delete", "olcMultiProvider", None),
+        of_database("add", "olcSyncrepl", Some(provider)),
+        of_database("add", "olcMultiProvider", Some("TRUE")),
+        of_database("add", "olcUpdateRef", Some("ldap://127.0.0.1/")),
+        of_database("delete", "olcSyncrepl", None),
+        of_database("delete", "olcMultiProvider", None),
+        of_database("delete", "olcUpdateRef", None),
+    ];
+    let [theirs, ours] = [Flavor::OpenLdap, Flavor::Ironbark].map(|flavor| {
+        let (server, _) = served(flavor, "serverID 1\n");
+        // Between the two, slapd does not read its own directory.
+        let server = server.beyond_slapd();
+        let answer = |change: &String| (change.clone(), modify(&server, change).code());
+        changes.iter().map(answer).collect::<Vec<_>>()
+    });
+    assert_eq!(theirs, ours);
 }

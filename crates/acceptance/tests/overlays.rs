@@ -147,8 +147,9 @@ fn nothing_takes_the_place_of_last_values() {
         &config,
         &[(
             "dn: uid=ann,ou=People,dc=example,dc=com\nchangetype: delete\n",
-            "(|(manager=cn=nobody)(secretary=cn=nobody)(owner=cn=nobody))",
-            3,
+            "(!(|(member=uid=ann,ou=People,dc=example,dc=com)(manager=uid=ann,ou=People,dc=example,dc=com)\
+             (secretary=uid=ann,ou=People,dc=example,dc=com)(owner=uid=ann,ou=People,dc=example,dc=com)))",
+            7,
         )],
     );
 }

@@ -31,8 +31,23 @@ impl Credentials<'static> {
 
 impl Server {
     /// Runs a program of ldap-utils against this server. ldapsearch gets `-LLL` and does not fold its lines.
-    /// Configuration files of the machine and the user are not read.
+    /// Configuration files of the machine and the user are not read. After a change of cn=config, Debian's slapd reads
+    /// all of it.
     pub fn client(
+        &self,
+        program: &str,
+        credentials: &Credentials<'_>,
+        arguments: &[&str],
+        input: &str,
+    ) -> Result<Outcome, TestkitError> {
+        let outcome = self.run_client(program, credentials, arguments, input)?;
+        if self.may_go_back(program, input, &outcome) {
+            self.go_back(credentials)?;
+        }
+        Ok(outcome)
+    }
+
+    pub(crate) fn run_client(
         &self,
         program: &str,
         credentials: &Credentials<'_>,

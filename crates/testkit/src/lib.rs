@@ -33,6 +33,7 @@ mod server;
 mod strangers;
 mod tool;
 mod transcript;
+mod way_back;
 
 pub mod fuzz;
 pub mod outage;

@@ -45,6 +45,7 @@ pub struct Server {
     port: u16,
     tls_port: u16,
     child: Option<Child>,
+    pub(crate) is_beyond_slapd: bool,
 }
 
 impl Server {
@@ -87,6 +88,7 @@ index objectClass,cn,uid eq
             port: free_port()?,
             tls_port: free_port()?,
             child: None,
+            is_beyond_slapd: false,
         };
         server.write_configuration()?;
         Ok(server)
