@@ -137,6 +137,8 @@ fn fault(schema: &Schema, entry: &Entry) -> Option<(u32, String)> {
         former_class: former.map(|class| class.number),
         collective_allowed: collective.is_some_and(|class| entry.is_of_class(schema, class.number)),
         relax: false,
+        // Whether an overlay keeps dynamic entries is not known here.
+        may_be_dynamic: true,
     };
     let checked = check.check(schema, classes.values.iter().map(Vec::as_slice), &attributes);
     checked

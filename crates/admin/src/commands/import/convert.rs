@@ -319,6 +319,7 @@ fn fault(schema: &Schema, classes: &[Vec<u8>], entry: &Attributes) -> Option<Str
         former_class: None,
         collective_allowed: true,
         relax: false,
+        may_be_dynamic: true,
     };
     let result = check.check(schema, classes.iter().map(Vec::as_slice), &checked);
     result.err().map(|error| error.diagnostic_message)

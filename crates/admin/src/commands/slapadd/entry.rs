@@ -369,6 +369,8 @@ impl Assembler {
             former_class,
             collective_allowed,
             relax: false,
+            // Whether an overlay keeps dynamic entries is not known here.
+            may_be_dynamic: true,
         };
         check.check(&self.schema, classes(), &attributes).map_err(refused)?;
         Ok(())
