@@ -564,6 +564,17 @@ fn entries_below_a_schema_entry_have_definitions_too() {
 }
 
 #[test]
+fn a_macro_is_shown_without_quotes_and_once() {
+    let again =
+        "objectidentifier \"my.Root\" \"1.2.3\"\nobjectidentifier my.Root 1.2.3\nobjectidentifier mine my.Root:4\n";
+    let tree = render(&of_text(&format!("{again}{TEXT}")));
+    assert_eq!(
+        texts(&tree, "cn=config", "olcObjectIdentifier"),
+        ["{0}my.Root 1.2.3", "{1}mine my.Root:4"]
+    );
+}
+
+#[test]
 fn what_the_tree_says_is_checked_as_a_whole() {
     let tree = render(&of_text(TEXT));
     let broken = modify(

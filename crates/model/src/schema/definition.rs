@@ -325,14 +325,11 @@ fn single_oid(tokens: &mut Tokens<'_>, what: &str) -> Result<Box<str>, Definitio
 
 /// `numericoid [ { len } ]`.
 fn noid_length(tokens: &mut Tokens<'_>) -> Result<(Box<str>, Option<u32>), DefinitionError> {
-    let text = tokens.string("a syntax OID")?;
+    let text = tokens.bounded_oid()?;
     let (oid, bound) = match text.split_once('{') {
         None => match tokens.peek()? {
             // White space before the bound.
-            Some(Token::Word(next)) if next.starts_with('{') => {
-                tokens.next()?;
-                (text, next.get(1..))
-            }
+            Some(Token::Word(next)) if next.starts_with('{') => (text, tokens.bounded_oid()?.get(1..)),
             _ => (text, None),
         },
         Some((oid, bound)) => (oid, Some(bound)),
@@ -340,9 +337,11 @@ fn noid_length(tokens: &mut Tokens<'_>) -> Result<(Box<str>, Option<u32>), Defin
     let Some(bound) = bound else {
         return Ok((oid.into(), None));
     };
-    match bound.strip_suffix('}').map(str::parse) {
-        _ if bound == "}" => Ok((oid.into(), None)),
-        Some(Ok(length)) => Ok((oid.into(), Some(length))),
+    match bound.strip_suffix('}') {
+        Some("") => Ok((oid.into(), None)),
+        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Ok((oid.into(), Some(digits.parse().unwrap_or(u32::MAX))))
+        }
         _ => Err(tokens.error("bad length bound of SYNTAX")),
     }
 }
