@@ -370,14 +370,22 @@ fn slapschema_names_what_breaks_the_rules() {
         .tool(
             Tool::Add,
             &["-s"],
-            &format!("{PEOPLE}\ndn: cn=x,dc=example,dc=com\nobjectClass: person\ncn: x\n"),
+            &format!(
+                "{PEOPLE}\ndn: cn=x,dc=example,dc=com\nobjectClass: person\ncn: x\n\n\
+                 dn: cn=y,dc=example,dc=com\nobjectClass: extensibleObject\nobjectClass: device\ncn: y\nref: ldap://x/\n"
+            ),
         )
         .unwrap()
         .success()
         .unwrap();
     let outcome = server.tool(Tool::Schema, &[], "").unwrap().expect_code(65).unwrap();
-    let expected = "# (65) object class 'person' requires attribute 'sn'\ndn: cn=x,dc=example,dc=com\n\n";
-    assert!(outcome.stdout.contains(expected), "{outcome:?}");
+    for (fault, name) in [
+        ("object class 'person' requires attribute 'sn'", "cn=x"),
+        ("attribute \"ref\" only allowed in the referral", "cn=y"),
+    ] {
+        let expected = format!("# (65) {fault}\ndn: {name},dc=example,dc=com\n\n");
+        assert!(outcome.stdout.contains(&expected), "{outcome:?}");
+    }
 }
 
 #[test]

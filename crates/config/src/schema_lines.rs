@@ -18,12 +18,16 @@ use crate::{
     schema_statement::{SchemaKind, SchemaStatement},
 };
 
-/// Separates schema definitions from other lines.
+/// Separates schema definitions from other lines. A macro that is defined again with the same value is there once.
 pub(crate) fn schema_statements(lines: Vec<Line>) -> (Vec<SchemaStatement>, Vec<Line>) {
-    let mut definitions = Vec::new();
+    let mut definitions: Vec<SchemaStatement> = Vec::new();
     let mut statements = Vec::new();
     for line in lines {
         match schema_kind(&line.keyword) {
+            Some(SchemaKind::ObjectIdentifier)
+                if definitions
+                    .iter()
+                    .any(|known| known.kind == SchemaKind::ObjectIdentifier && known.words == line.arguments) => {}
             Some(kind) => definitions.push(SchemaStatement {
                 kind,
                 text: line.raw,

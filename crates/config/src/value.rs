@@ -103,10 +103,7 @@ pub fn parse_dn(statement: &Statement<'_>, text: &str) -> Result<Dn, SettingErro
     Dn::parse(statement.schema, text.as_bytes()).map_err(|_| format!("invalid DN \"{text}\"").into())
 }
 
-/// The URL of a referral, as it was written.
-///
-/// # Errors
-/// It has no scheme of LDAP.
+/// The URL of a referral, as it was written. As in slapd, it need not be one of LDAP.
 pub(crate) fn parse_referral(statement: &Statement<'_>) -> Result<String, SettingError> {
     let url = statement.one()?;
     let has_scheme = ["ldap://", "ldaps://", "ldapi://"].iter().any(|scheme| {
@@ -114,7 +111,9 @@ pub(crate) fn parse_referral(statement: &Statement<'_>) -> Result<String, Settin
             .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     });
     if !has_scheme {
-        return Err(format!("invalid URL \"{url}\"").into());
+        statement.notice(format!(
+            "\"{url}\" is no LDAP URL: clients get it as it is, and may not follow it"
+        ));
     }
     Ok(url.to_owned())
 }

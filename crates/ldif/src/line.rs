@@ -218,11 +218,16 @@ fn split(line: &mut [u8]) -> Result<(&[u8], Value<'_>), LdifErrorKind> {
         }
         _ => {
             let text = value.get(1..).unwrap_or_default();
-            let start = text.iter().position(|&b| b != b' ').unwrap_or(text.len());
+            let start = text.iter().position(|b| !is_space(*b)).unwrap_or(text.len());
             Value::Plain(text.get(start..).unwrap_or_default())
         }
     };
     Ok((name, value))
+}
+
+/// White space before a value is no part of it, as in slapd: people put tabs there.
+const fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
 trait TrimStartMut {

@@ -89,6 +89,17 @@ fn rfc_2849_example_3_base64_folded_too() {
 }
 
 #[test]
+fn white_space_before_a_value_is_no_part_of_it() {
+    // As in slapd. RFC 2849 has spaces alone.
+    let record = one("dn:\tcn=A\ncn:\ta\ncn: \t\x0b b\ncn:\t\ncn:c\t\n");
+    assert_eq!(record.dn, b"cn=A");
+    assert_eq!(
+        content(&record),
+        &pairs(&[("cn", "a"), ("cn", "b"), ("cn", ""), ("cn", "c\t")])
+    );
+}
+
+#[test]
 fn bits_behind_the_last_octet_of_base64_are_ignored() {
     // As slapd does. Padding in the middle, or text behind it, remains an error.
     let record = one("dn: cn=A\ncn:: YR==\ncn:: YWK=\ncn:: YR\n");

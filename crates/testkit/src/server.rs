@@ -41,6 +41,7 @@ pub struct Server {
     extra_arguments: Vec<String>,
     environment: Vec<(String, String)>,
     program: Option<PathBuf>,
+    file: Option<PathBuf>,
     directory: Option<PathBuf>,
     port: u16,
     tls_port: u16,
@@ -84,6 +85,7 @@ index objectClass,cn,uid eq
             extra_arguments: Vec::new(),
             environment: Vec::new(),
             program: None,
+            file: None,
             directory: None,
             port: free_port()?,
             tls_port: free_port()?,
@@ -119,6 +121,13 @@ index objectClass,cn,uid eq
     #[must_use]
     pub fn from_directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
+        self
+    }
+
+    /// Makes the server and its tools read this slapd.conf instead of their own.
+    #[must_use]
+    pub fn from_file(mut self, file: impl Into<PathBuf>) -> Self {
+        self.file = Some(file.into());
         self
     }
 
@@ -230,7 +239,7 @@ index objectClass,cn,uid eq
 
     /// The path of the slapd.conf.
     pub fn config_path(&self) -> PathBuf {
-        self.layout.join("slapd.conf")
+        self.file.clone().unwrap_or_else(|| self.layout.join("slapd.conf"))
     }
 
     /// The path of the socket.

@@ -137,8 +137,12 @@ fn fault(schema: &Schema, entry: &Entry) -> Option<(u32, String)> {
         former_class: former.map(|class| class.number),
         collective_allowed: collective.is_some_and(|class| entry.is_of_class(schema, class.number)),
         relax: false,
+        // Whether an overlay keeps dynamic entries is not known here.
+        may_be_dynamic: true,
     };
-    let checked = check.check(schema, classes.values.iter().map(Vec::as_slice), &attributes);
+    let classes = classes.values.iter().map(Vec::as_slice);
+    let placed = check.check_places(schema, &classes, &attributes);
+    let checked = placed.and_then(|()| check.check(schema, classes, &attributes).map(|_| ()));
     checked
         .err()
         .map(|error| (error.result_code.0, error.diagnostic_message))

@@ -129,6 +129,10 @@ const FORMS: &[(&str, &str)] = &[
         "to * by peername.ip=\"192.168.1.0%255.255.255.0{389}\" read by peername.ipv6=\"::1\" read by peername.path=\"/run/x\" read",
     ),
     (
+        "to * by peername.ip=10.0.0.0/8 none by peername.ip=10.1%x read",
+        "to * by peername.ip=\"10.0.0.0/8\" none by peername.ip=\"10.1%x\" read",
+    ),
+    (
         "to * by sockname=IP=0.0.0.0:389 sockurl.regex=^ldapi: domain.subtree=example.com read",
         "to * by sockname.exact=\"IP=0.0.0.0:389\" domain.subtree=example.com sockurl.regex=\"^ldapi:\" read",
     ),
@@ -271,12 +275,12 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     ("to * by self.level{x} read", "unable to parse level in \"level{n}\""),
     (
-        "to * by peername.ip=300.1.1.1 read",
-        "illegal peername address \"300.1.1.1\"",
+        "to * by peername.ipv6=::1/64 read",
+        "illegal peername address \"::1/64\"",
     ),
     (
-        "to * by peername.ip=1.1.1.1%x read",
-        "illegal peername address mask \"x\"",
+        "to * by peername.ipv6=::1%64 read",
+        "illegal peername address mask \"64\"",
     ),
     (
         "to * by peername.ip=1.1.1.1{x} read",

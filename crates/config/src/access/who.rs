@@ -35,7 +35,7 @@ pub(super) fn parse(statement: &Statement<'_>, word: &str) -> Result<Option<Who>
     let kind = key.split('/').next().unwrap_or_default();
     let who = match kind {
         "group" => group(statement, &styled)?,
-        "peername" => Who::Peer(PeerPattern::parse(&styled)?),
+        "peername" => Who::Peer(PeerPattern::parse(statement, &styled)?),
         "sockname" => Who::SocketName(TextPattern::parse(&styled)?),
         "sockurl" => Who::SocketUrl(TextPattern::parse(&styled)?),
         "domain" => domain(statement, &styled)?,

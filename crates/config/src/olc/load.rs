@@ -267,11 +267,17 @@ fn definitions(tree: &Tree) -> Vec<SchemaStatement> {
     {
         // cn=schema shows the built-in definitions. If another server wrote it, it has that server's.
         collect(&tree.registry, node, true, &mut found);
-        for child in &node.children {
-            collect(&tree.registry, child, false, &mut found);
-        }
+        collect_below(&tree.registry, node, &mut found);
     }
     found
+}
+
+/// The definitions of the entries below one of them. slapd nests them as the files that it has read include each other.
+fn collect_below(registry: &Registry, node: &Node, found: &mut Vec<SchemaStatement>) {
+    for child in &node.children {
+        collect(registry, child, false, found);
+        collect_below(registry, child, found);
+    }
 }
 
 fn collect(registry: &Registry, node: &Node, but_built_in: bool, found: &mut Vec<SchemaStatement>) {

@@ -135,7 +135,8 @@ pub(super) fn printed(kind: SchemaKind, text: &str) -> String {
         SchemaKind::ObjectClass => ObjectClassDefinition::parse(text).map(|one| one.print(as_written)),
         SchemaKind::DitContentRule => ContentRuleDefinition::parse(text).map(|one| one.print(as_written)),
         SchemaKind::LdapSyntax => SyntaxDefinition::parse(text).map(|one| one.print(as_written)),
-        SchemaKind::ObjectIdentifier | SchemaKind::AttributeOptions => Ok(one_line(text)),
+        SchemaKind::ObjectIdentifier => Ok(one_line(&text.replace('"', ""))),
+        SchemaKind::AttributeOptions => Ok(one_line(text)),
     };
     // It was read successfully before.
     printed.unwrap_or_else(|_| one_line(text))

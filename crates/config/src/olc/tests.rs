@@ -542,6 +542,39 @@ fn schema_entries_and_overlays_are_numbered_below_their_superior() {
 }
 
 #[test]
+fn entries_below_a_schema_entry_have_definitions_too() {
+    // slapd nests them where one file includes another.
+    let mut tree = render(&of_text(TEXT));
+    for (name, attribute, above) in [
+        ("inner", "innerName", "cn={0}test"),
+        ("last", "lastName", "cn={0}inner,cn={0}test"),
+    ] {
+        let definition = format!("( 1.2.3.9.{} NAME '{attribute}' SUP name )", name.len());
+        let attributes = [
+            ("objectClass", "olcSchemaConfig"),
+            ("cn", name),
+            ("olcAttributeTypes", definition.as_str()),
+        ];
+        let schema = schema_of(&tree);
+        let added = entry(&schema, &format!("cn={name},{above},cn=schema,cn=config"), &attributes);
+        tree = tree.add(&schema, &added, &stamps()).unwrap();
+        let found = schema_of(&tree);
+        assert!(found.find_attribute_type(attribute.as_bytes()).is_some(), "{attribute}");
+    }
+}
+
+#[test]
+fn a_macro_is_shown_without_quotes_and_once() {
+    let again =
+        "objectidentifier \"my.Root\" \"1.2.3\"\nobjectidentifier my.Root 1.2.3\nobjectidentifier mine my.Root:4\n";
+    let tree = render(&of_text(&format!("{again}{TEXT}")));
+    assert_eq!(
+        texts(&tree, "cn=config", "olcObjectIdentifier"),
+        ["{0}my.Root 1.2.3", "{1}mine my.Root:4"]
+    );
+}
+
+#[test]
 fn what_the_tree_says_is_checked_as_a_whole() {
     let tree = render(&of_text(TEXT));
     let broken = modify(

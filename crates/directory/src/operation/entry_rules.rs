@@ -1,5 +1,4 @@
-//! The schema's rules for a whole entry: its classes and attributes, its name, and attributes that are allowed only in
-//! one place.
+//! The schema's rules for a whole entry: its classes and attributes, and its name.
 
 use ironbark_model::{
     AttributeDescription, Dn, Schema,
@@ -46,23 +45,24 @@ pub(crate) type Holds<'a> = dyn Fn(&AttributeDescription, &[u8]) -> Result<bool,
 /// Usually `objectClassViolation`; `namingViolation` if an existing entry lost a value of its name; see
 /// [`EntryCheck::check`].
 pub(crate) fn check(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> Result<ClassNumber, OperationError> {
-    check_attribute_places(schema, entry)?;
-    let former_class = former_class(schema, entry)?;
-    let is_collective_subentry = has_class(schema, entry.classes, "2.5.17.2");
-    let check = EntryCheck {
-        former_class,
-        collective_allowed: is_collective_subentry,
-        relax: entry.relax,
-    };
     let classes = entry.classes.iter().map(Vec::as_slice);
-    let classes = check.check_classes(schema, classes, entry.attributes)?;
+    let check = EntryCheck {
+        former_class: None,
+        collective_allowed: has_class(schema, entry.classes, "2.5.17.2"),
+        relax: entry.relax,
+        may_be_dynamic: entry.may_be_dynamic,
+    };
+    check.check_attribute_places(schema, &classes, entry.attributes)?;
+    let former_class = former_class(schema, entry)?;
+    let check = EntryCheck { former_class, ..check };
+    let found = check.check_classes(schema, classes.clone(), entry.attributes)?;
     match entry.former {
         Former::Entry(_) => check_name(schema, entry, holds)?,
         Former::Nothing => check_new_name(schema, entry)?,
     }
-    check_class_places(schema, entry)?;
-    check.check_content(schema, &classes, entry.attributes)?;
-    Ok(classes.structural)
+    check.check_class_places(schema, &classes)?;
+    check.check_content(schema, &found, entry.attributes)?;
+    Ok(found.structural)
 }
 
 /// The structural class that an existing entry has.
@@ -142,108 +142,6 @@ fn check_naming_attribute(
     }
 }
 
-/// The allowed place of an attribute.
-#[derive(Clone, Copy)]
-enum Place {
-    RootDse,
-    Subentry,
-    Alias,
-    Referral,
-    Nowhere,
-    Dynamic,
-}
-
-/// Attributes that are allowed only in one place.
-const PLACES: &[(&str, Place)] = &[
-    ("altServer", Place::RootDse),
-    ("namingContexts", Place::RootDse),
-    ("supportedControl", Place::RootDse),
-    ("supportedExtension", Place::RootDse),
-    ("supportedLDAPVersion", Place::RootDse),
-    ("supportedSASLMechanisms", Place::RootDse),
-    ("supportedFeatures", Place::RootDse),
-    ("monitorContext", Place::RootDse),
-    ("configContext", Place::RootDse),
-    ("vendorName", Place::RootDse),
-    ("vendorVersion", Place::RootDse),
-    ("subtreeSpecification", Place::Subentry),
-    ("dITStructureRules", Place::Subentry),
-    ("dITContentRules", Place::Subentry),
-    ("matchingRules", Place::Subentry),
-    ("attributeTypes", Place::Subentry),
-    ("objectClasses", Place::Subentry),
-    ("nameForms", Place::Subentry),
-    ("matchingRuleUse", Place::Subentry),
-    ("ldapSyntaxes", Place::Subentry),
-    ("aliasedObjectName", Place::Alias),
-    ("ref", Place::Referral),
-    ("administrativeRole", Place::Nowhere),
-    ("entryTtl", Place::Dynamic),
-];
-
-const SUBENTRY: &str = "2.5.17.0";
-const ALIAS: &str = "2.5.6.1";
-const REFERRAL: &str = "2.16.840.1.113730.3.2.6";
-const ROOT_DSE: &str = "1.3.6.1.4.1.4203.1.4.1";
-const DYNAMIC_OBJECT: &str = "1.3.6.1.4.1.1466.101.119.2";
-const SUBSCHEMA: &str = "2.5.20.1";
-const COLLECTIVE_SUBENTRY: &str = "2.5.17.2";
-
-fn check_attribute_places(schema: &Schema, entry: &Checked<'_>) -> Result<(), EntryRefusal> {
-    let is = |class| has_class(schema, entry.classes, class);
-    for attribute in entry.attributes {
-        let attribute_type = schema.attribute_type(attribute.description.attribute_type);
-        if !attribute_type.built_in {
-            continue;
-        }
-        let Some((_, place)) = PLACES.iter().find(|(name, _)| attribute_type.name() == *name) else {
-            continue;
-        };
-        let attribute = || schema.description_text(attribute.description);
-        let misplaced = |place| EntryRefusal::MisplacedAttribute {
-            attribute: attribute(),
-            place,
-        };
-        return Err(match place {
-            Place::RootDse => misplaced("root DSE"),
-            Place::Subentry if !is(SUBENTRY) => misplaced("subentry"),
-            Place::Alias if !is(ALIAS) => misplaced("alias"),
-            Place::Referral if !is(REFERRAL) => misplaced("referral"),
-            Place::Nowhere => EntryRefusal::UnsupportedAttribute { attribute: attribute() },
-            Place::Dynamic if !entry.may_be_dynamic => EntryRefusal::AttributeNotInContext { attribute: attribute() },
-            Place::Subentry | Place::Alias | Place::Referral | Place::Dynamic => continue,
-        });
-    }
-    Ok(())
-}
-
-fn check_class_places(schema: &Schema, entry: &Checked<'_>) -> Result<(), EntryRefusal> {
-    let class_name = |oid: &str| {
-        schema
-            .find_object_class(oid.as_bytes())
-            .map_or(oid, |class| class.name())
-            .to_owned()
-    };
-    let misplaced = |oid, place| EntryRefusal::MisplacedClass {
-        class: class_name(oid),
-        place,
-    };
-    if lists_class(schema, entry.classes, ROOT_DSE) {
-        return Err(misplaced(ROOT_DSE, "the root DSE"));
-    }
-    if lists_class(schema, entry.classes, DYNAMIC_OBJECT) && !entry.may_be_dynamic {
-        return Err(EntryRefusal::ClassNotInContext {
-            class: class_name(DYNAMIC_OBJECT),
-        });
-    }
-    for class in [SUBSCHEMA, COLLECTIVE_SUBENTRY] {
-        if lists_class(schema, entry.classes, class) && !has_class(schema, entry.classes, SUBENTRY) {
-            return Err(misplaced(class, "subentries"));
-        }
-    }
-    Ok(())
-}
-
 /// Whether a class, or a subclass of it, is among the values.
 pub(crate) fn has_class(schema: &Schema, classes: &[Vec<u8>], oid: &str) -> bool {
     let Some(wanted) = schema.find_object_class(oid.as_bytes()) else {
@@ -253,12 +151,4 @@ pub(crate) fn has_class(schema: &Schema, classes: &[Vec<u8>], oid: &str) -> bool
         .iter()
         .filter_map(|name| schema.find_object_class(name))
         .any(|class| schema.superclasses(class.number).contains(&wanted.number))
-}
-
-/// Whether exactly this class is among the values.
-fn lists_class(schema: &Schema, classes: &[Vec<u8>], oid: &str) -> bool {
-    classes
-        .iter()
-        .filter_map(|name| schema.find_object_class(name))
-        .any(|class| &*class.oid == oid)
 }

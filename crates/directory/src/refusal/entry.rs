@@ -1,7 +1,8 @@
 //! Refusals of a whole entry by the schema.
 
 refusals! {
-    /// Why an entry may not be as a write leaves it. Missing and forbidden attributes are `EntryError`s of the model.
+    /// Why an entry may not be as a write leaves it. Missing, forbidden and misplaced attributes are `EntryError`s of
+    /// the model.
     pub(crate) enum EntryRefusal {
         /// The entry has no class.
         NoObjectClass => OBJECT_CLASS_VIOLATION, "no objectClass attribute";
@@ -21,20 +22,5 @@ refusals! {
             format!("naming attribute '{attribute}' {fault}");
         /// The RDN has an attribute type that is allowed in names of the configuration alone.
         UndefinedNamingType => UNDEFINED_ATTRIBUTE_TYPE, "attribute type undefined (in RDN)";
-        /// The attribute belongs to entries of another kind.
-        MisplacedAttribute { attribute: String, place: &'static str } => OBJECT_CLASS_VIOLATION,
-            format!("attribute \"{attribute}\" only allowed in the {place}");
-        /// No entry may have the attribute.
-        UnsupportedAttribute { attribute: String } => OBJECT_CLASS_VIOLATION,
-            format!("attribute \"{attribute}\" not supported!");
-        /// The database does not have what the attribute is for.
-        AttributeNotInContext { attribute: String } => OBJECT_CLASS_VIOLATION,
-            format!("attribute \"{attribute}\" not supported in context");
-        /// The class belongs to entries of another kind.
-        MisplacedClass { class: String, place: &'static str } => OBJECT_CLASS_VIOLATION,
-            format!("objectClass \"{class}\" only allowed in {place}");
-        /// The database does not have what the class is for.
-        ClassNotInContext { class: String } => OBJECT_CLASS_VIOLATION,
-            format!("objectClass \"{class}\" not supported in context");
     }
 }

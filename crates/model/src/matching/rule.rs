@@ -150,6 +150,11 @@ impl MatchingRule {
         LOADED_AS_THEY_ARE.contains(&self.oid)
     }
 
+    /// Whether a tool loads a value of no octets. Some normal forms that slapd makes have no empty value.
+    pub fn loads_empty_value(&self) -> bool {
+        !NEVER_EMPTY.contains(&self.oid)
+    }
+
     /// Whether patterns are matched against the values as stored, not against their normal form.
     pub fn reads_values_as_they_are(&self) -> bool {
         [INTEGER_MATCH, OBJECT_IDENTIFIER_MATCH, BOOLEAN_MATCH].contains(&self.oid)
@@ -176,15 +181,28 @@ pub(super) const OBJECT_IDENTIFIER_MATCH: &str = "2.5.13.0";
 pub(super) const BOOLEAN_MATCH: &str = "2.5.13.13";
 pub(super) const INTEGER_MATCH: &str = "2.5.13.14";
 pub(super) const GENERALIZED_TIME_MATCH: &str = "2.5.13.27";
+const NUMERIC_STRING_MATCH: &str = "2.5.13.8";
+const TELEPHONE_NUMBER_MATCH: &str = "2.5.13.20";
+
+/// Rules of values that slapd does not load when they are empty.
+const NEVER_EMPTY: [&str; 6] = [
+    NUMERIC_STRING_MATCH,
+    TELEPHONE_NUMBER_MATCH,
+    GENERALIZED_TIME_MATCH,
+    // certificateExactMatch, UUIDMatch, CSNMatch
+    "2.5.13.34",
+    "1.3.6.1.1.16.2",
+    "1.3.6.1.4.1.4203.666.11.2.2",
+];
 
 /// Rules of values that slapd loads without a check.
 pub(super) const LOADED_AS_THEY_ARE: [&str; 9] = [
     OBJECT_IDENTIFIER_MATCH,
     BOOLEAN_MATCH,
     INTEGER_MATCH,
-    // numericStringMatch, telephoneNumberMatch, presentationAddressMatch, protocolInformationMatch
-    "2.5.13.8",
-    "2.5.13.20",
+    NUMERIC_STRING_MATCH,
+    TELEPHONE_NUMBER_MATCH,
+    // presentationAddressMatch, protocolInformationMatch
     "2.5.13.22",
     "2.5.13.24",
     // caseExactIA5Match, caseIgnoreIA5Match

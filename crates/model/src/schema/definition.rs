@@ -326,14 +326,11 @@ fn single_oid(tokens: &mut Tokens<'_>, what: &str) -> Result<Box<str>, Definitio
 
 /// `numericoid [ { len } ]`.
 fn noid_length(tokens: &mut Tokens<'_>) -> Result<(Box<str>, Option<u32>), DefinitionError> {
-    let text = tokens.string("a syntax OID")?;
+    let text = tokens.bounded_oid()?;
     let (oid, bound) = match text.split_once('{') {
         None => match tokens.peek()? {
             // White space before the bound.
-            Some(Token::Word(next)) if next.starts_with('{') => {
-                tokens.next()?;
-                (text, next.get(1..))
-            }
+            Some(Token::Word(next)) if next.starts_with('{') => (text, tokens.bounded_oid()?.get(1..)),
             _ => (text, None),
         },
         Some((oid, bound)) => (oid, Some(bound)),

@@ -1,6 +1,8 @@
 //! Checks the attributes of an entry against its object classes (RFC 4512 §2.4, §2.5, §4.1.6), with slapd's diagnostic
 //! texts.
 
+mod places;
+
 use super::{AttributeType, ClassKind, ClassNumber, ContentRule, ObjectClass, Schema, TypeNumber};
 use crate::{AttributeDescription, ResultCode};
 
@@ -41,6 +43,8 @@ pub struct EntryCheck {
     /// The Relax Rules control (draft-zeilenga-ldap-relax) is in force. It allows obsolete classes, a changed
     /// structural class and missing classes.
     pub relax: bool,
+    /// The database keeps dynamic entries (RFC 2589).
+    pub may_be_dynamic: bool,
 }
 
 impl EntryCheck {

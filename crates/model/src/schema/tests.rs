@@ -146,6 +146,32 @@ objectclass ( example:2.3 NAME 'exampleExtra' AUXILIARY MAY seeAlso )
 ";
 
 #[test]
+fn the_next_word_may_follow_a_syntax_without_a_blank() {
+    // As slapd reads it.
+    let text = |syntax: &str| {
+        format!("attributetype ( 1.3.6.1.4.1.99999.1 NAME 'x' SYNTAX 1.3.6.1.4.1.1466.115.121.1.{syntax} )")
+    };
+    for (syntax, bound) in [
+        ("15SINGLE-VALUE", None),
+        ("15{}SINGLE-VALUE", None),
+        ("15{32}SINGLE-VALUE", Some(32)),
+        ("15 {32}SINGLE-VALUE", Some(32)),
+        ("15{99999999999}SINGLE-VALUE", Some(u32::MAX)),
+    ] {
+        let schema = built(&text(syntax)).expect(syntax);
+        let found = schema.find_attribute_type(b"x").expect("defined");
+        assert_eq!(
+            (found.minimum_upper_bound, found.single_value),
+            (bound, true),
+            "{syntax}"
+        );
+    }
+    for wrong in ["15{32", "15{x}", "15{-1}", "15{3 2}", "15{32}{33}", "15{32}'x'", "15}"] {
+        assert!(built(&text(wrong)).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn a_batch_may_refer_forward() {
     let schema = built(SAMPLE).expect("valid");
     let nick = schema.find_attribute_type(b"NICK").expect("defined");

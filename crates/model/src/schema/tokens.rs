@@ -120,20 +120,25 @@ impl<'a> Tokens<'a> {
     /// lost the blank.
     pub(crate) fn oid(&mut self) -> Result<&'a str, DefinitionError> {
         let text = self.string("an OID")?;
-        let is_word = self.text.get(self.start..).is_some_and(|rest| rest.starts_with(text));
-        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
-        match end {
-            Some(end)
-                if end > 0
-                    && is_word
-                    && text
-                        .get(end..)
-                        .is_some_and(|rest| rest.starts_with(char::is_alphabetic)) =>
-            {
-                self.position = self.start + end;
-                Ok(text.get(..end).unwrap_or_default())
+        Ok(self.cut(text, end_of_digits(text)))
+    }
+
+    /// The OID of a syntax, with its bound as written. As in slapd, the next word may follow without a blank.
+    pub(crate) fn bounded_oid(&mut self) -> Result<&'a str, DefinitionError> {
+        let text = self.string("a syntax OID")?;
+        let end = text.find('}').map(|brace| brace + 1);
+        Ok(self.cut(text, end.or_else(|| end_of_digits(text))))
+    }
+
+    /// The first `end` bytes of the token read last, if it is a word; the rest is the next token.
+    fn cut(&mut self, token: &'a str, end: Option<usize>) -> &'a str {
+        let is_word = self.text.get(self.start..).is_some_and(|rest| rest.starts_with(token));
+        match end.and_then(|end| token.get(..end)) {
+            Some(first) if is_word => {
+                self.position = self.start + first.len();
+                first
             }
-            _ => Ok(text),
+            _ => token,
         }
     }
 
@@ -178,4 +183,11 @@ impl<'a> Tokens<'a> {
             }
         }
     }
+}
+
+/// Where a letter follows the digits and dots of a numeric OID.
+fn end_of_digits(text: &str) -> Option<usize> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let rest = text.get(end..)?;
+    (end > 0 && rest.starts_with(char::is_alphabetic)).then_some(end)
 }

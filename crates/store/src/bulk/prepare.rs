@@ -243,10 +243,14 @@ impl Preparer {
                 }
                 self.form.begin();
                 let schema = &catalog.schema;
-                if let Some(rule) = info.equality.filter(|_| !value.is_empty())
-                    && self.form.framed(schema, rule.normalize_value, value).is_none()
-                    && !rule.loads_any_value()
-                {
+                let is_loaded = match info.equality {
+                    None => true,
+                    Some(rule) if value.is_empty() => rule.loads_empty_value(),
+                    Some(rule) => {
+                        self.form.framed(schema, rule.normalize_value, value).is_some() || rule.loads_any_value()
+                    }
+                };
+                if !is_loaded {
                     return Err(Unprepared::Value(description.clone()));
                 }
                 if !info.feeds.is_empty() {

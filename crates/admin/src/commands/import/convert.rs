@@ -232,13 +232,17 @@ impl Converter {
             }
             name.extend_from_slice(b";binary");
         }
-        if let Some(rule) = attribute_type.equality.filter(|_| !value.is_empty()) {
-            self.scratch.clear();
-            let is_normal = (rule.normalize_value)(&self.schema, value, &mut self.scratch).is_ok();
-            if !is_normal && !rule.loads_any_value() {
-                count(&mut self.tally.bad_values, attribute_type.name(), dn);
-                return None;
+        self.scratch.clear();
+        let is_loaded = match attribute_type.equality {
+            None => true,
+            Some(rule) if value.is_empty() => rule.loads_empty_value(),
+            Some(rule) => {
+                (rule.normalize_value)(&self.schema, value, &mut self.scratch).is_ok() || rule.loads_any_value()
             }
+        };
+        if !is_loaded {
+            count(&mut self.tally.bad_values, attribute_type.name(), dn);
+            return None;
         }
         Some(name)
     }
@@ -319,6 +323,7 @@ fn fault(schema: &Schema, classes: &[Vec<u8>], entry: &Attributes) -> Option<Str
         former_class: None,
         collective_allowed: true,
         relax: false,
+        may_be_dynamic: true,
     };
     let result = check.check(schema, classes.iter().map(Vec::as_slice), &checked);
     result.err().map(|error| error.diagnostic_message)

@@ -262,11 +262,15 @@ impl Assembler {
                     let what = format!("invalid value of {}", attribute_type.name());
                     return Err(unparsable(&format!("<= str2entry NULL ({what} 21)"), place));
                 }
-                let Some(rule) = attribute_type.equality.filter(|_| !value.is_empty()) else {
-                    continue;
-                };
                 self.scratch.clear();
-                if (rule.normalize_value)(&self.schema, value, &mut self.scratch).is_err() && !rule.loads_any_value() {
+                let is_loaded = match attribute_type.equality {
+                    None => true,
+                    Some(rule) if value.is_empty() => rule.loads_empty_value(),
+                    Some(rule) => {
+                        (rule.normalize_value)(&self.schema, value, &mut self.scratch).is_ok() || rule.loads_any_value()
+                    }
+                };
+                if !is_loaded {
                     return Err(self.no_normal_form(&attribute.description, place));
                 }
             }
@@ -314,6 +318,19 @@ impl Assembler {
         Ok(())
     }
 
+    /// The structural class that the entry says it has.
+    fn former_class(&self, draft: &Draft<'_>) -> Result<Option<ClassNumber>, (u32, String)> {
+        let Some(name) = bytes(draft.values(&self.known.structural_object_class)).next() else {
+            return Ok(None);
+        };
+        let found = self.schema.find_object_class(name);
+        found.map(|class| Some(class.number)).ok_or_else(|| {
+            let name = String::from_utf8_lossy(name);
+            let text = format!("unrecognized structuralObjectClass '{name}'");
+            (ResultCode::OBJECT_CLASS_VIOLATION.0, text)
+        })
+    }
+
     /// Checks the structural class, the values of the RDN, and RFC 4512's rules.
     fn check_schema(&self, draft: &mut Draft<'_>) -> Result<(), (u32, String)> {
         let known = &self.known;
@@ -321,11 +338,8 @@ impl Assembler {
             |error: ironbark_model::schema::entry_check::EntryError| (error.result_code.0, error.diagnostic_message);
         let structural =
             structural_class_of(&self.schema, bytes(draft.values(&known.object_class))).map_err(refused)?;
-        let former = bytes(draft.values(&known.structural_object_class)).next();
-        let former_class = former
-            .and_then(|name| self.schema.find_object_class(name))
-            .map(|class| class.number);
-        if former.is_none() {
+        let former_class = self.former_class(draft)?;
+        if former_class.is_none() {
             let name = self.schema.object_class(structural).name().as_bytes().to_vec();
             draft.set(&known.structural_object_class, smallvec![Cow::Owned(name)]);
         }
@@ -369,7 +383,12 @@ impl Assembler {
             former_class,
             collective_allowed,
             relax: false,
+            // Whether an overlay keeps dynamic entries is not known here.
+            may_be_dynamic: true,
         };
+        check
+            .check_places(&self.schema, &classes(), &attributes)
+            .map_err(refused)?;
         check.check(&self.schema, classes(), &attributes).map_err(refused)?;
         Ok(())
     }
@@ -433,7 +452,7 @@ impl Assembler {
 }
 
 /// The values of an attribute that may be missing.
-fn bytes<'v>(values: Option<&'v [Cow<'_, [u8]>]>) -> impl Iterator<Item = &'v [u8]> {
+fn bytes<'v>(values: Option<&'v [Cow<'_, [u8]>]>) -> impl Iterator<Item = &'v [u8]> + Clone {
     values.unwrap_or_default().iter().map(|value| &**value)
 }
 
