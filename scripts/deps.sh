@@ -54,6 +54,7 @@ case "$PURPOSE" in
       samba samba-ad-provision samba-dsdb-modules samba-vfs-modules
       python3-ldap        # for /usr/bin/python3; a python3 elsewhere on PATH does not see it
       python3-prometheus-client # its parser reads what /metrics says
+      python3-yaml        # reads the alert rules of docs/observability.md
       slapd               # the reference server
       slapd-contrib       # its further modules: smbk5pwd
       strace              # makes the disks of a cluster slow

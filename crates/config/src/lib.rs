@@ -66,5 +66,5 @@ pub use reference::{help, reference_markdown, statement_text};
 pub use registry::Registry;
 pub use schema_statement::{SchemaKind, SchemaStatement};
 pub use setting::{Fate, Form, Handler, Level, OWN, Owner, Presence, Setting};
-pub use statement::{Statement, ValueAge};
+pub use statement::{Statement, ValueAge, instead_of_escape};
 pub use survey::{Survey, Surveyed, SurveyedSection, survey};

@@ -240,9 +240,12 @@ fn parse_dn_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSele
         "one" | "onelevel" => DnPattern::OneLevel(dn()?),
         "sub" | "subtree" => DnPattern::Subtree(dn()?),
         "children" => DnPattern::Children(dn()?),
-        _ => DnPattern::Regex(
-            PosixRegex::new(pattern).map_err(|error| format!("invalid regular expression \"{pattern}\": {error}"))?,
-        ),
+        _ => {
+            let regex = PosixRegex::new(pattern);
+            let regex = regex.map_err(|error| format!("invalid regular expression \"{pattern}\": {error}"))?;
+            statement.notice_lost_escape(0);
+            DnPattern::Regex(regex)
+        }
     };
     Ok(LimitsSelector::Dn { is_base, pattern })
 }

@@ -471,6 +471,7 @@ impl Loading {
         let statement = Statement {
             keyword: &line.keyword,
             arguments: &line.arguments,
+            escapes: &line.escapes,
             grammar: row.grammar,
             schema: &schema,
             parts: registry.parts(),

@@ -12,6 +12,8 @@ pub struct Statement<'a> {
     pub keyword: &'a str,
     /// Words after the keyword.
     pub arguments: &'a [String],
+    /// Backslashes that slapd.conf has before characters of arguments: see [`Line`](crate::reader::Line).
+    pub escapes: &'a [(usize, char)],
     /// The row's grammar, for messages.
     pub grammar: &'a str,
     /// The complete schema of the configuration.
@@ -64,6 +66,25 @@ impl<'a> Statement<'a> {
         }
     }
 
+    /// The first character of an argument, from 0, that has a backslash in slapd.conf which is not in the argument. It
+    /// is one for which a regular expression has no meaning without its backslash, or another one.
+    pub fn lost_escape(&self, argument: usize) -> Option<char> {
+        let mut escapes = self.escapes.iter();
+        let found = escapes.find(|(number, character)| *number == argument && !is_same_without_escape(*character));
+        found.map(|(_, character)| *character)
+    }
+
+    /// Adds a notice if an argument is a regular expression with a backslash that slapd.conf has taken away, as slapd
+    /// does. The expression then says something else: `\d` is `d`.
+    pub fn notice_lost_escape(&self, argument: usize) {
+        if let Some(character) = self.lost_escape(argument) {
+            self.notice(format!(
+                "in slapd.conf \"\\{character}\" is \"{character}\": {}",
+                instead_of_escape(character)
+            ));
+        }
+    }
+
     /// Refuses a value that does not fit the settings it depends on. If it was set before them, it has no effect as
     /// long as it does not fit, and the log says so.
     pub(crate) fn does_not_fit(&self, reason: &str) -> Result<(), SettingError> {
@@ -85,6 +106,32 @@ impl<'a> Statement<'a> {
     pub(crate) fn notice_old(&self, text: impl Into<String>) {
         self.notices.borrow_mut().push((NoticeKind::Old, text.into()));
     }
+}
+
+/// What to write in a regular expression of slapd.conf in place of a character with a single backslash.
+pub fn instead_of_escape(character: char) -> String {
+    let set = match character {
+        'd' => "[0-9]",
+        'D' => "[^0-9]",
+        'w' => "[[:alnum:]_]",
+        'W' => "[^[:alnum:]_]",
+        's' => "[[:space:]]",
+        'S' => "[^[:space:]]",
+        other if other.is_ascii_alphanumeric() => {
+            return format!("POSIX extended expressions have no \"\\{other}\"");
+        }
+        '^' | ']' => return "write two backslashes".to_owned(),
+        other => return format!("write [{other}], or two backslashes"),
+    };
+    format!("write {set}")
+}
+
+/// Whether the expression `\c` is `c`.
+fn is_same_without_escape(character: char) -> bool {
+    matches!(
+        character,
+        ',' | '=' | '-' | '/' | ':' | '@' | '#' | '%' | '&' | '~' | '_' | ';' | '!'
+    )
 }
 
 /// Statements without meaning here, kept so that they can be shown again: the name of the row, and the value.

@@ -5,10 +5,21 @@
 //! ordinary character unless a blank or the end follows, and the last such quote that does not end the word is left
 //! out.
 
-/// Splits a line of slapd.conf. The flag is `false` if a quote was left open; the words are then the same as from
-/// slapd's own splitter.
-pub(super) fn split(line: &str) -> (Vec<String>, bool) {
+/// The words of a line of slapd.conf.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Words {
+    pub(super) words: Vec<String>,
+    /// `false` if a quote was left open; the words are then the same as from slapd's own splitter.
+    pub(super) is_complete: bool,
+    /// Backslashes that are gone though their character, which follows, has no special meaning here: the number of the
+    /// word, from 0, and the character.
+    pub(super) escapes: Vec<(usize, char)>,
+}
+
+/// Splits a line of slapd.conf.
+pub(super) fn split(line: &str) -> Words {
     let mut words = Vec::new();
+    let mut escapes = Vec::new();
     let mut word: Option<String> = None;
     let mut quoted = false;
     let mut characters = line.chars();
@@ -20,12 +31,22 @@ pub(super) fn split(line: &str) -> (Vec<String>, bool) {
                 word.get_or_insert_default();
             }
             // A backslash at the very end stands for itself.
-            '\\' => word.get_or_insert_default().push(characters.next().unwrap_or('\\')),
+            '\\' => {
+                let escaped = characters.next().unwrap_or('\\');
+                if !matches!(escaped, '"' | '\\' | ' ' | '\t') {
+                    escapes.push((words.len(), escaped));
+                }
+                word.get_or_insert_default().push(escaped);
+            }
             _ => word.get_or_insert_default().push(character),
         }
     }
     words.extend(word);
-    (words, !quoted)
+    Words {
+        words,
+        is_complete: !quoted,
+        escapes,
+    }
 }
 
 /// Splits a value of cn=config. A quote that is left open ends with the value.

@@ -182,6 +182,7 @@ impl Bench {
         let statement = Statement {
             keyword: &lines[0].keyword,
             arguments: &lines[0].arguments,
+            escapes: &lines[0].escapes,
             grammar: row.grammar,
             schema: &schema,
             parts: registry.parts(),

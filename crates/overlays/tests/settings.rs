@@ -137,3 +137,69 @@ fn forwarding_of_a_binds_changes_is_taken_and_told() {
         );
     }
 }
+
+const AUTOMEMBER: &str = "overlay automember\nautomember-scope dc=x\nautomember-filter (objectClass=person)\n";
+
+#[test]
+fn an_expression_of_automember_is_not_one_of_perl_and_keeps_its_backslashes() {
+    let lines = |expression: &str| format!("{AUTOMEMBER}automember-inclusive-regex cn=g,dc=x {expression}");
+    for (expression, reason) in [
+        (r"uid=^\d+$", r#""^d+$": slapd.conf makes "d" of "\d": write [0-9]"#),
+        (r#""uid=^\d+$""#, r#""^d+$": slapd.conf makes "d" of "\d": write [0-9]"#),
+        (
+            r"uid=^[a-z]+\.x$",
+            r#""^[a-z]+.x$": slapd.conf makes "." of "\.": write [.], or two backslashes"#,
+        ),
+        (
+            r"uid=\bx",
+            r#"slapd.conf makes "b" of "\b": POSIX extended expressions have no "\b""#,
+        ),
+        (
+            r"uid=^\\d+$",
+            r#""^\d+$": "\d" is not in POSIX extended expressions: write [0-9]"#,
+        ),
+        (
+            r"uid=^\\W$",
+            r#""^\W$": "\W" is not in POSIX extended expressions: write [^[:alnum:]_]"#,
+        ),
+        ("uid=(?i)x", r#""(?i)x": "(?" is not in POSIX extended expressions"#),
+    ] {
+        refused(&lines(expression), reason);
+    }
+    for expression in [r"uid=^[0-9]+$", r#""uid=^[a-z]+\\.x$""#, r"uid=^a\,b", r"uid=a\ b"] {
+        assert_eq!(loaded(&lines(expression)), Ok(Vec::new()), "{expression}");
+    }
+    // The name of the group is no expression.
+    let named = lines("uid=^a").replace("cn=g,", r"cn=\g,");
+    assert_eq!(loaded(&named), Ok(Vec::new()));
+}
+
+#[test]
+fn a_backslash_that_slapd_takes_away_too_is_told() {
+    let told = r#"in slapd.conf "\d" is "d": write [0-9]"#;
+    for lines in [
+        r"overlay constraint
+constraint_attribute cn regex ^\d+$",
+        r"overlay homedir
+homedir-regexp ^(/home/\d+)$ /export$1",
+        r"overlay sock
+socketpath /tmp/x
+sockops delete
+sockdnpat ^uid=\d+,",
+        r"limits dn.regex=^uid=\d+,dc=x$ size=1",
+        r#"access to dn.regex="^uid=\d+,dc=x$" by * read"#,
+        r#"access to * by dn.regex="^uid=\d+,dc=x$" read"#,
+        r"authz-regexp ^uid=\d+,cn=auth$ cn=a,dc=x",
+    ] {
+        let notices = loaded(lines).unwrap();
+        assert!(
+            notices.iter().any(|notice| notice.ends_with(told)),
+            "{lines}: {notices:?}"
+        );
+        let clean = loaded(&lines.replace(r"\d", "[0-9]")).unwrap();
+        assert!(
+            clean.iter().all(|notice| !notice.contains("slapd.conf \"")),
+            "{clean:?}"
+        );
+    }
+}

@@ -5,7 +5,7 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
-mod documented;
+mod configuration;
 mod failures;
 mod overlay;
 mod overlay_failures;

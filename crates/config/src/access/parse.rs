@@ -23,6 +23,11 @@ impl AccessRule {
             }
             by.push(parse_by(statement, &mut words)?);
         }
+        for (number, argument) in statement.arguments.iter().enumerate() {
+            if argument.contains("regex=") {
+                statement.notice_lost_escape(number);
+            }
+        }
         if by.is_empty() {
             statement.notice("access rule without by clause: nobody has access");
         }

@@ -27,6 +27,7 @@ fn parse(text: &str) -> Result<(AccessRule, String), String> {
     let statement = Statement {
         keyword: "access",
         arguments: &arguments,
+        escapes: &[],
         grammar: "",
         schema: &schema,
         parts: test_overlay::registry().parts(),

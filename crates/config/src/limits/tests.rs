@@ -18,6 +18,7 @@ fn parse(words: &[&str]) -> Result<(LimitsRule, String), String> {
     let statement = Statement {
         keyword: "limits",
         arguments: &arguments,
+        escapes: &[],
         grammar: "<selector> <limit>",
         schema: &schema,
         parts: test_overlay::registry().parts(),

@@ -25,6 +25,9 @@ pub struct Line {
     pub arguments: Vec<String>,
     /// The text behind the keyword, exactly as written: schema definitions have their own quoting.
     pub raw: String,
+    /// Backslashes of slapd.conf that are not in the arguments: the number of the argument, from 0, and the character
+    /// behind the backslash. Those before quotes, blanks and backslashes are left out.
+    pub escapes: Vec<(usize, char)>,
 }
 
 impl Line {
@@ -50,6 +53,7 @@ impl Line {
             keyword: keyword.to_owned(),
             arguments: Vec::new(),
             raw: String::new(),
+            escapes: Vec::new(),
         }
     }
 
@@ -60,6 +64,7 @@ impl Line {
             keyword: keyword.to_owned(),
             arguments: arguments(row, text),
             raw: text.to_owned(),
+            escapes: Vec::new(),
         }
     }
 }
@@ -85,7 +90,8 @@ pub(crate) fn whole_value(row: &Setting, argument: &str) -> String {
 
 /// Whether a value of cn=config has the same meaning in slapd.conf without changes.
 pub(crate) fn is_same_in_a_file(row: &Setting, value: &str) -> bool {
-    !row.is_whole && crate::words::split(value) == (crate::words::split_value(value), true)
+    let in_a_file = crate::words::split(value);
+    !row.is_whole && in_a_file.is_complete && in_a_file.words == crate::words::split_value(value)
 }
 
 /// Reads a file and all its includes into one flat list. The content of a file replaces the `include` line that names
@@ -209,12 +215,16 @@ fn parse_line(location: &Source, text: &[u8]) -> Result<Option<Line>, ConfigErro
     if text.is_empty() {
         return Ok(None);
     }
-    let (mut words, complete) = crate::words::split(text);
+    let crate::words::Words {
+        mut words,
+        is_complete,
+        escapes,
+    } = crate::words::split(text);
     if words.is_empty() {
         return Err(ConfigError::of_line(location, "bad config line"));
     }
     let keyword = words.remove(0);
-    if !complete && schema_kind(&keyword).is_none() {
+    if !is_complete && schema_kind(&keyword).is_none() {
         let last = words.pop().unwrap_or(keyword);
         return Err(ConfigError::of_line(
             location,
@@ -230,6 +240,10 @@ fn parse_line(location: &Source, text: &[u8]) -> Result<Option<Line>, ConfigErro
         keyword,
         arguments: words,
         raw,
+        escapes: escapes
+            .into_iter()
+            .filter_map(|(word, character)| Some((word.checked_sub(1)?, character)))
+            .collect(),
     }))
 }
 

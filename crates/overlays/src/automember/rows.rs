@@ -1,7 +1,8 @@
 //! Rows of overlay automember. Their names are those of 389 Directory Server's attributes.
 
 use ironbark_config::{
-    Form, Level, OWN, Setting, SettingError, Statement, overlay_handler, reader::quote, value::parse_dn,
+    Form, Level, OWN, Setting, SettingError, Statement, instead_of_escape, overlay_handler, reader::quote,
+    value::parse_dn,
 };
 use ironbark_model::{Dn, Filter, PosixRegex, Schema, filter::MAX_DEPTH};
 
@@ -136,11 +137,20 @@ fn parse_rule(statement: &Statement<'_>) -> Result<RuleSetting, SettingError> {
     let Some((attribute, expression)) = rule.split_once('=').filter(|(_, expression)| !expression.is_empty()) else {
         return Err(format!("\"{rule}\": <attribute>=<expression> expected").into());
     };
+    if let Some(character) = statement.lost_escape(1) {
+        let advice = instead_of_escape(character);
+        let reason = format!("\"{expression}\": slapd.conf makes \"{character}\" of \"\\{character}\": {advice}");
+        return Err(reason.into());
+    }
     // 389 has expressions of Perl: what POSIX reads otherwise is refused.
-    let mut octets = expression.bytes().zip(expression.bytes().skip(1));
-    if let Some((first, second)) = octets.find(|pair| is_of_perl(*pair)) {
-        let found = String::from_utf8_lossy(&[first, second]).into_owned();
-        return Err(format!("\"{expression}\": \"{found}\" is not in POSIX extended expressions").into());
+    let mut pairs = expression.chars().zip(expression.chars().skip(1));
+    if let Some((first, second)) = pairs.find(|pair| is_of_perl(*pair)) {
+        let advice = match first {
+            '\\' => format!(": {}", instead_of_escape(second)),
+            _ => String::new(),
+        };
+        let reason = format!("\"{expression}\": \"{first}{second}\" is not in POSIX extended expressions{advice}");
+        return Err(reason.into());
     }
     let regex = PosixRegex::case_sensitive(expression).map_err(|error| format!("\"{expression}\": {error}"))?;
     Ok(RuleSetting {
@@ -151,10 +161,10 @@ fn parse_rule(statement: &Statement<'_>) -> Result<RuleSetting, SettingError> {
 }
 
 /// `\d`, `(?`, `*?` and their like.
-fn is_of_perl(pair: (u8, u8)) -> bool {
+fn is_of_perl(pair: (char, char)) -> bool {
     match pair {
-        (b'\\', second) => second.is_ascii_alphanumeric(),
-        (b'(' | b'*' | b'+' | b'?' | b'}', second) => second == b'?',
+        ('\\', second) => second.is_ascii_alphanumeric(),
+        ('(' | '*' | '+' | '?' | '}', second) => second == '?',
         _ => false,
     }
 }

@@ -88,7 +88,10 @@ fn add(settings: &mut ConstraintConfig, statement: &Statement<'_>) -> Result<(),
 fn condition(statement: &Statement<'_>, names: &str, kind: &str, value: &str) -> Result<Condition, SettingError> {
     let number = || value.parse().map_err(|_| format!("{names}: \"{value}\" is no number"));
     let regex = |negated| match PosixRegex::case_sensitive(value) {
-        Ok(regex) => Ok(Condition::Regex { regex, negated }),
+        Ok(regex) => {
+            statement.notice_lost_escape(2);
+            Ok(Condition::Regex { regex, negated })
+        }
         Err(error) => Err(format!("{names}: Illegal regular expression \"{value}\": {error}").into()),
     };
     let uri = |negated| {

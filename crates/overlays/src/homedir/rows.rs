@@ -91,5 +91,6 @@ fn add(settings: &mut HomedirConfig, statement: &Statement<'_>) -> Result<(), Se
         return Err(format!("expected {}", statement.grammar).into());
     };
     settings.rules.push(PathRule::new(expression, replacement)?);
+    statement.notice_lost_escape(0);
     Ok(())
 }

@@ -78,6 +78,7 @@ pub(super) const ROWS: &[Setting] = &[
                 let pattern =
                     PosixRegex::new(text).map_err(|error| format!("invalid expression \"{text}\": {error}"))?;
                 settings.pattern = Some(pattern);
+                statement.notice_lost_escape(0);
                 Ok(())
             },
             |settings, _| settings

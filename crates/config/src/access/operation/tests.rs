@@ -23,6 +23,7 @@ fn parse(text: &str) -> Result<String, String> {
     let statement = Statement {
         keyword: "restrictop",
         arguments: &arguments,
+        escapes: &[],
         grammar: "",
         schema: &schema,
         parts: test_overlay::registry().parts(),

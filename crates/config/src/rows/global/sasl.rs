@@ -77,6 +77,7 @@ pub(crate) const ROWS: &[Setting] = &[
                 return Err(format!("{} expected", statement.grammar).into());
             };
             let pattern = PosixRegex::new(pattern).map_err(|error| format!("\"{pattern}\": {error}"))?;
+            statement.notice_lost_escape(0);
             config.sasl.authz_regexps.push(AuthzRegexp {
                 pattern,
                 replacement: replacement.clone(),
