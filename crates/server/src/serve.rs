@@ -115,6 +115,12 @@ impl Prepared {
         match Running::start(self, options, log, clock) {
             Ok(running) => {
                 tracing::info!(target: "any", "slapd starting");
+                if options.is_watched {
+                    let mut urls: Vec<&str> = running.listeners.listeners.iter().map(|one| &*one.url).collect();
+                    // A URL without a host has a listener for each version of IP.
+                    urls.dedup();
+                    tracing::info!(target: "any", "listening on {}; Ctrl-C ends it", urls.join(" "));
+                }
                 if let Err(error) = readiness.ready() {
                     tracing::error!(target: "any", "cannot detach: {error}");
                 }
@@ -450,6 +456,7 @@ fn log_options(options: &ServeOptions) -> LogOptions {
             severity: options.syslog_severity.unwrap_or(syslog.severity),
             socket: syslog.socket,
         },
+        has_plain_time: options.is_watched,
     }
 }
 

@@ -76,7 +76,9 @@ overlay ppolicy
 ppolicy_default {policy}
 ppolicy_hash_cleartext
 ppolicy_quality_forbid uid cn sn givenName mail
-",
+
+{monitor}",
+        monitor = monitor(&root),
         certificate = path("tls/server.crt")?,
         key = path("tls/server.key")?,
         policy = quoted(&suffix.policy()),
@@ -85,6 +87,19 @@ ppolicy_quality_forbid uid cn sn givenName mail
         data = path("data")?,
         hash = quoted(hash),
     ))
+}
+
+/// The database cn=Monitor, for the administrator with this name (quoted), and for root on the machine itself.
+pub(in crate::commands) fn monitor(administrator: &str) -> String {
+    format!(
+        "# What the server does: `ironbark advise` and `ironbark replica status` read it.
+database monitor
+access to dn.subtree=\"cn=Monitor\"
+  by dn.exact={administrator} read
+  by dn.exact=\"gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth\" read
+  by * none
+"
+    )
 }
 
 #[cfg(test)]
