@@ -195,7 +195,7 @@ fn what_is_wrong_is_answered_by_what_is_wanted() {
     for (words, wanted) in [
         (
             vec!["explain", "-f", &config, "(cn="],
-            "(cn= is no filter: a parenthesis is missing",
+            "\"(cn=\" is no filter: a parenthesis is missing",
         ),
         (
             vec!["explain", "-f", &config, "-b", "x", "(cn=a)"],

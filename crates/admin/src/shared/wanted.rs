@@ -45,7 +45,7 @@ pub(crate) fn filter(text: &str, depth: usize) -> Result<Filter<'_>, String> {
             FilterErrorKind::BadValue => r"in a value ( ) * and \ are written \28 \29 \2a \5c",
             FilterErrorKind::EmptySubstring => "two asterisks stand side by side, and one is wanted",
         };
-        format!("{text} is no filter: {wanted}")
+        format!("\"{text}\" is no filter: {wanted}")
     })
 }
 
@@ -57,7 +57,7 @@ mod tests {
     fn what_is_wrong_is_answered_by_what_is_wanted() {
         for (text, wanted) in [
             ("(cn=", "a parenthesis is missing"),
-            ("", "an item such as"),
+            ("", "the name of an attribute"),
             ("(!(a=b)(c=d))", "`!` takes one filter"),
             ("(=x)", "the name of an attribute"),
             (r"(cn=\zz)", r"are written \28"),
