@@ -15,14 +15,20 @@ fn quoted_path(path: &Path) -> Result<String, String> {
         .ok_or_else(|| format!("{}: the name is not UTF-8", path.display()))
 }
 
+/// The lines that name the schema files.
+fn includes(directory: &Path) -> Result<String, String> {
+    let folder = directory.join("schema");
+    let lines: Result<Vec<_>, String> = SCHEMA
+        .iter()
+        .map(|(name, _)| Ok(format!("include {}", quoted_path(&folder.join(name))?)))
+        .collect();
+    Ok(lines?.join("\n"))
+}
+
 /// The text of slapd.conf. `hash` is the hash of the administrator's password.
 pub(super) fn configuration(directory: &Path, suffix: &Suffix, hash: &str) -> Result<String, String> {
     let path = |name: &str| quoted_path(&directory.join(name));
-    let includes: Result<Vec<_>, String> = SCHEMA
-        .iter()
-        .map(|(name, _)| Ok(format!("include {}", path(&format!("schema/{name}"))?)))
-        .collect();
-    let includes = includes?.join("\n");
+    let includes = includes(directory)?;
     let (dn, root) = (quoted(&suffix.dn), quoted(&format!("cn=admin,{}", suffix.dn)));
     Ok(format!(
         "# Made by `ironbark init`. The administrator's password is stored hashed.
