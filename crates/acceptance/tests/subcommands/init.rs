@@ -47,7 +47,7 @@ impl Made {
         let commands = said.lines().filter_map(|line| line.strip_prefix("  "));
         let commands = commands.filter(|line| line.contains("ironbark ") || line.contains("ldapsearch "));
         let commands: Vec<String> = commands.map(str::to_owned).collect();
-        let serve = format!("exec {} -H {} --log 0", commands[0], place.ldapi_url());
+        let serve = format!("exec {} -H {} --log 0", commands.first().unwrap(), place.ldapi_url());
         let process = shell(&place, &serve).spawn().unwrap();
         let made = Self {
             place,
