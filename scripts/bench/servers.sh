@@ -82,7 +82,7 @@ prepare() {
 # start NAME [WRAPPER...]: the server on core 0, begun by the wrapper; returns when it answers.
 start() {
   local arguments=("${PROGRAM[$1]:-}" -d 0 -h "${URL[$1]}" -f "$FOLDER/$1/slapd.conf")
-  [ "$1" != bare ] || arguments=("$IRONBARK" serve --bare --log none -l "${URL[$1]}" -c "$FOLDER/ironbark/slapd.conf")
+  [ "$1" != bare ] || arguments=("$IRONBARK" serve --bare --log none -H "${URL[$1]}" -f "$FOLDER/ironbark/slapd.conf")
   ! "$IRONBARK" health -H "${URL[$1]}" >/dev/null 2>&1 || { echo "${URL[$1]} is taken" >&2 && return 1; }
   "${@:2}" taskset -c 0 "${arguments[@]}" >"$FOLDER/$1.log" 2>&1 &
   PIDS[$1]=$!

@@ -107,8 +107,10 @@ def command_page(binary, folder, date, words, names):
     page += ".SH SYNOPSIS\n" + literal("\n".join(line.strip() for line in parts.pop("Usage", [])))
     page += ".SH DESCRIPTION\n" + roff(about).replace("\n\n", "\n.PP\n") + "\n"
     for title, lines in parts.items():
-        page += f".SH {title.upper()}\n{options(lines)}"
-        if title == "Commands":
+        shown = literal("\n".join(line.strip() for line in lines).strip()) if title == "Examples" else options(lines)
+        page += f".SH {title.upper()}\n{shown}"
+        # The first page has its commands in groups.
+        if title == "Commands" or (not words and title not in ("Examples", "Options")):
             for line in lines:
                 found = re.match(r"  ([a-z][a-z0-9-]*)(\s|$)", line)
                 if found and found.group(1) not in ("help", "slapd"):

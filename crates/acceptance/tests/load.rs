@@ -354,7 +354,10 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
         ("load search --data telco", "zimbra"),
         ("load search --entries 0", "at least 1"),
         ("load search --suffix x=y", "suffix"),
-        ("load search -H ldaps://127.0.0.1/", "ldaps"),
+        (
+            "load search -H http://127.0.0.1/",
+            "-H http://127.0.0.1/: not an LDAP URL",
+        ),
         ("load search -D cn=a", "password"),
         ("load search --rate 0", "rate"),
         ("load search --seconds 0", "no time"),

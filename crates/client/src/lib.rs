@@ -2,7 +2,7 @@
 //! servers.
 //!
 //! [`Client::connect`] connects as [`ConnectSettings`] say: it tries the URLs, secures the connection by TLS, and
-//! binds, also by SASL.
+//! binds, also by SASL. [`Client::connect_raw`] gives such a connection away.
 //!
 //! A request is sent when a method is called, not when its future is awaited. Many requests may be under way on one
 //! connection; responses find their request by message ID. A [`Client`] is cheap to clone. The connection closes when
@@ -20,6 +20,7 @@ mod incoming;
 mod operations;
 mod options;
 mod pending;
+mod raw;
 mod reply;
 mod sasl;
 mod search;
@@ -38,6 +39,7 @@ pub use ironbark_tls::Negotiated;
 pub use operations::Change;
 pub use options::Options;
 pub use pending::Pending;
+pub use raw::RawStream;
 pub use reply::{BindReply, Control, ExtendedReply, LdapResult, SearchEntry, SearchItem};
 pub use search::{Search, SearchOutcome, SearchStream};
 pub use tls::TlsChannel;

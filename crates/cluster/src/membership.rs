@@ -1,6 +1,6 @@
 //! A naming context of this server as a part of a cluster: what all parts of its session use.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use ironbark_config::cluster::ClusterConfig;
 use ironbark_directory::Seat;
@@ -26,21 +26,26 @@ pub(crate) struct Membership {
     pub(crate) config: Arc<ClusterConfig>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) seat: Seat,
+    /// This host, and the folder of the server's entries. Empty: it has none.
+    pub(crate) place: String,
     token: Token,
 }
 
 impl Membership {
     /// That of the naming context with this normalized suffix, which is at `place`.
-    /// `belongs`: it has been of a log.
+    /// `belongs`: it has been of a log. `folder`: where the server has entries.
     pub(crate) fn new(
         suffix: &str,
         config: Arc<ClusterConfig>,
         id: ServerId,
         (place, belongs): (LogPlace, bool),
-        seat: Seat,
+        (seat, folder): (Seat, Option<&Path>),
     ) -> Self {
+        let absolute = folder.map(|folder| std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()));
+        let named = absolute.map(|folder| format!("{}:{}", host_name(), folder.display()));
         Self {
             suffix: suffix.to_owned(),
+            place: named.unwrap_or_default(),
             keys: Keys::of(&config.prefix, suffix),
             shared: Arc::new(Shared::new(id, config.timeout, place, belongs)),
             config,

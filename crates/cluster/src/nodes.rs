@@ -3,11 +3,12 @@
 use std::{
     collections::BTreeMap,
     io,
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     thread::JoinHandle,
 };
 
-use ironbark_config::cluster::ClusterConfig;
+use ironbark_config::{DatabaseConfig, cluster::ClusterConfig};
 use ironbark_directory::{Configuration, NamingContext, Seat};
 use ironbark_runtime::spawn_named;
 use ironbark_store::{Database, LogPlace, StoreError};
@@ -17,7 +18,9 @@ use tokio::{
     task::{AbortHandle, LocalSet, spawn_local},
 };
 
-use crate::{Host, Status, log::Shared, session::Session, tree::TreeSession};
+use crate::{
+    Host, Status, announce::farewell, log::Shared, membership::Membership, session::Session, tree::TreeSession,
+};
 
 /// A database of a cluster.
 #[derive(Clone)]
@@ -25,6 +28,8 @@ struct Member {
     config: Arc<ClusterConfig>,
     seat: Seat,
     context: Arc<NamingContext>,
+    /// Where the server has entries: those of this database, or of another one.
+    folder: Option<PathBuf>,
 }
 
 /// What is to run, by suffix. `None`: the server ends.
@@ -54,13 +59,23 @@ impl Nodes {
 
     /// Follows exactly the logs that a configuration names. One whose settings are as they were goes on.
     pub fn run(&self, configuration: &Configuration) {
+        let mut all = configuration.contexts.iter().map(|context| &context.settings);
+        let folder_of = |settings: &DatabaseConfig| settings.kind.is_stored().then(|| settings.directory.clone());
+        let any_folder = all.find_map(folder_of);
         let members = configuration.contexts.iter().filter_map(|context| {
             let config = Arc::new(context.settings.cluster.clone()?);
             let suffix = context.suffixes().first()?;
             let seat = Seat::of(context)?;
             let name = String::from_utf8_lossy(suffix.normalized()).into_owned();
+            let folder = folder_of(&context.settings).or_else(|| any_folder.clone());
             let context = Arc::clone(context);
-            Some((name, Member { config, seat, context }))
+            let member = Member {
+                config,
+                seat,
+                context,
+                folder,
+            };
+            Some((name, member))
         });
         let wanted: BTreeMap<_, _> = members.collect();
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +127,7 @@ impl Drop for Nodes {
 
 /// The thread's side.
 struct Hall {
-    running: BTreeMap<String, (Arc<ClusterConfig>, Seat, AbortHandle)>,
+    running: BTreeMap<String, (Arc<Membership>, AbortHandle)>,
     shown: Shown,
     host: Arc<dyn Host>,
 }
@@ -123,7 +138,7 @@ impl Hall {
         sessions.block_on(runtime, async {
             loop {
                 let wanted = told.borrow_and_update().clone();
-                let Some(wanted) = wanted else { return };
+                let Some(wanted) = wanted else { return self.end().await };
                 self.become_(&wanted);
                 drop(wanted);
                 if told.changed().await.is_err() {
@@ -134,11 +149,16 @@ impl Hall {
     }
 
     fn become_(&mut self, wanted: &BTreeMap<String, Member>) {
-        self.running.retain(|suffix, (config, seat, task)| {
-            let is_same = |member: &Member| member.config == *config && member.seat.is_same(seat);
-            let stays = wanted.get(suffix).is_some_and(is_same);
+        self.running.retain(|suffix, (running, task)| {
+            let is_same = |member: &Member| member.config == running.config && member.seat.is_same(&running.seat);
+            let next = wanted.get(suffix);
+            let stays = next.is_some_and(is_same);
             if !stays {
                 task.abort();
+            }
+            if next.is_none() {
+                let gone = Arc::clone(running);
+                spawn_local(async move { farewell(&gone).await });
             }
             stays
         });
@@ -151,24 +171,38 @@ impl Hall {
             }
             // This reads the database: cn=Monitor does not wait for it.
             match self.begin(suffix, member) {
-                Ok((known, task)) => {
-                    shown().insert(suffix.clone(), known);
-                    let running = (Arc::clone(&member.config), member.seat.clone(), task);
-                    self.running.insert(suffix.clone(), running);
+                Ok((begun, task)) => {
+                    shown().insert(suffix.clone(), Arc::clone(&begun.shared));
+                    self.running.insert(suffix.clone(), (begun, task));
                 }
                 Err(error) => tracing::error!(target: "any", "cluster: {suffix}: {error}"),
             }
         }
     }
 
+    /// Ends all sessions, and tells the others.
+    async fn end(&mut self) {
+        let ended = std::mem::take(&mut self.running);
+        let farewells = ended.into_values().map(|(member, task)| {
+            task.abort();
+            spawn_local(async move { farewell(&member).await })
+        });
+        let farewells: Vec<_> = farewells.collect();
+        for farewell in farewells {
+            // A panic was printed before.
+            let _ = farewell.await;
+        }
+    }
+
     /// Begins a session.
-    fn begin(&self, suffix: &str, member: &Member) -> Result<(Arc<Shared>, AbortHandle), StoreError> {
-        let (config, seat, context) = (Arc::clone(&member.config), member.seat.clone(), &member.context);
+    fn begin(&self, suffix: &str, member: &Member) -> Result<(Arc<Membership>, AbortHandle), StoreError> {
+        let (config, context) = (Arc::clone(&member.config), &member.context);
+        let seat = (member.seat.clone(), member.folder.as_deref());
         let mut id = [0; 8];
         getrandom::fill(&mut id).map_err(|error| StoreError::Format(format!("no randomness: {error}")))?;
         if let Some(tree) = context.tree() {
             let session = TreeSession::new(suffix, config, id, seat, Arc::clone(tree));
-            return Ok((session.shared(), spawn_local(session.run()).abort_handle()));
+            return Ok((session.member(), spawn_local(session.run()).abort_handle()));
         }
         let state = context.database().map(|database| state(database)).transpose()?;
         let session = Session::new(
@@ -179,7 +213,7 @@ impl Hall {
             seat,
             (Arc::clone(context), Arc::clone(&self.host)),
         );
-        Ok((session.shared(), spawn_local(session.run()).abort_handle()))
+        Ok((session.member(), spawn_local(session.run()).abort_handle()))
     }
 }
 

@@ -56,6 +56,8 @@ pub struct Node {
     pub is_of_log: bool,
     /// Octets of a copy that had come, and about how many there are.
     pub copied: Option<(u64, u64)>,
+    /// Whether that was its last word: it has ended, in good order.
+    pub has_ended: bool,
     /// When that was, in seconds since 1970.
     pub at: i64,
 }
@@ -139,6 +141,7 @@ impl Overview {
                 chain: told.chain,
                 is_ready: told.is_ready,
                 copied: told.copied,
+                has_ended: told.has_ended,
                 at: told.at,
             })
             .collect();

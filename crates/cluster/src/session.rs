@@ -1,6 +1,6 @@
 //! One database and its log: reads what is there, watches what comes, and appends what the writer has made.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use ironbark_config::cluster::ClusterConfig;
 use ironbark_directory::{Closed, NamingContext, Seat};
@@ -25,7 +25,7 @@ use crate::{
     freshness::Freshness,
     keys::FORMAT,
     known::{mark_lost, refuse_if_known},
-    log::{Log, Order, ServerId, Shared},
+    log::{Log, Order, ServerId},
     membership::{Failures, Membership},
     place,
     trim::Trimmer,
@@ -59,7 +59,7 @@ impl Session {
         config: Arc<ClusterConfig>,
         id: ServerId,
         state: (LogPlace, bool),
-        seat: Seat,
+        seat: (Seat, Option<&Path>),
         (context, host): (Arc<NamingContext>, Arc<dyn Host>),
     ) -> Self {
         Self {
@@ -69,9 +69,9 @@ impl Session {
         }
     }
 
-    /// What is known of the log.
-    pub(crate) fn shared(&self) -> Arc<Shared> {
-        Arc::clone(&self.member.shared)
+    /// The database as a part of the cluster.
+    pub(crate) fn member(&self) -> Arc<Membership> {
+        Arc::clone(&self.member)
     }
 
     /// Serves until it is dropped.

@@ -203,7 +203,8 @@ impl RunResult {
     /// # Errors
     /// The text is not JSON, is not a result, or has another format.
     pub fn read(text: &[u8]) -> Result<Self, String> {
-        let result: Self = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        let result = serde_json::from_slice(text);
+        let result: Self = result.map_err(|_| "this is no result of `ironbark load`, as -o writes it".to_owned())?;
         if result.format != FORMAT {
             return Err(format!("format {} of results is not known", result.format));
         }
@@ -354,7 +355,7 @@ pub(crate) mod tests {
         let mut text = Vec::new();
         result.write(&mut text).unwrap();
         assert!(RunResult::read(&text).unwrap_err().contains("format 2"));
-        assert!(RunResult::read(b"{}").is_err());
+        assert!(RunResult::read(b"{}").unwrap_err().contains("no result"));
     }
 
     #[test]

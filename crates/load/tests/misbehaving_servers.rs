@@ -27,10 +27,14 @@ fn measured_with(
     serve: impl FnOnce(TcpStream) -> Option<TcpStream> + Send,
 ) -> Point {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("ldap://{}/", listener.local_addr().unwrap());
+    let address = listener.local_addr().unwrap();
     thread::scope(|scope| {
         let server = scope.spawn(move || serve(listener.accept().unwrap().0));
-        let target = Target::new(&url, None).unwrap();
+        let target = Target::new("misbehaving", move || {
+            let stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
+            stream.set_nonblocking(true).map_err(|error| error.to_string())?;
+            Ok(Box::new(stream))
+        });
         let point = engine::run(workload, plan, &target, &mut |_| {}).unwrap();
         drop(server.join().unwrap());
         point

@@ -40,6 +40,8 @@ pub struct ServeOptions {
     pub group: Option<String>,
     /// `-c`: cookies that consumers of these `rid` begin with. No two have the same.
     pub cookies: Vec<SyncCookie>,
+    /// Whether somebody watches stderr: its lines have the time for people, and it is said where the server listens.
+    pub is_watched: bool,
     /// Whether searches get minimal answers: the upper limit for benchmarks.
     pub bare: bool,
 }

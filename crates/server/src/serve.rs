@@ -115,6 +115,12 @@ impl Prepared {
         match Running::start(self, options, log, clock) {
             Ok(running) => {
                 tracing::info!(target: "any", "slapd starting");
+                if options.is_watched {
+                    let mut urls: Vec<&str> = running.listeners.listeners.iter().map(|one| &*one.url).collect();
+                    // A URL without a host has a listener for each version of IP.
+                    urls.dedup();
+                    tracing::info!(target: "any", "listening on {}; Ctrl-C ends it", urls.join(" "));
+                }
                 if let Err(error) = readiness.ready() {
                     tracing::error!(target: "any", "cannot detach: {error}");
                 }
@@ -450,6 +456,7 @@ fn log_options(options: &ServeOptions) -> LogOptions {
             severity: options.syslog_severity.unwrap_or(syslog.severity),
             socket: syslog.socket,
         },
+        has_plain_time: options.is_watched,
     }
 }
 
@@ -463,7 +470,7 @@ fn give_up_privileges(identity: &Identity, options: &ServeOptions) -> Result<(),
     Ok(())
 }
 
-/// Writes `pidfile` and `argsfile`.
+/// Writes `pidfile` and `argsfile`. Those of another server that runs are left alone.
 fn state_files(
     pid: Option<&Path>,
     arguments: Option<&Path>,
@@ -471,16 +478,26 @@ fn state_files(
 ) -> Result<Vec<StateFile>, Failure> {
     let mut files = Vec::new();
     if let Some(path) = pid {
-        let file =
-            StateFile::pid(path).map_err(|error| format!("unable to open pid file {}: {error}", path.display()))?;
-        files.push(file);
+        let file = StateFile::pid(path);
+        let file = file.map_err(|error| format!("unable to open pid file {}: {error}", path.display()))?;
+        files.extend(file.or_else(|| is_of_another("pidfile", path)));
     }
     if let Some(path) = arguments {
-        let file = StateFile::arguments(path, options.arguments.iter().cloned())
-            .map_err(|error| format!("unable to open args file {}: {error}", path.display()))?;
-        files.push(file);
+        let file = StateFile::arguments(path, options.arguments.iter().cloned());
+        let file = file.map_err(|error| format!("unable to open args file {}: {error}", path.display()))?;
+        files.extend(file.or_else(|| is_of_another("argsfile", path)));
     }
     Ok(files)
+}
+
+/// Logs that a file is left alone.
+fn is_of_another(setting: &str, path: &Path) -> Option<StateFile> {
+    let path = path.display();
+    tracing::warn!(
+        target: "any",
+        "{setting} {path} is that of another server, which runs: it stays as it is; give this one another {setting}"
+    );
+    None
 }
 
 /// stderr of a daemon is /dev/null, so the message of a panic must go to the log.

@@ -30,14 +30,13 @@ const NETWORK: &[&str] = &[
     "crates/server/",
     "crates/client/",
     "crates/cluster/src/copy/",
-    "crates/load/",
     "crates/testkit/",
 ];
 const STORE: &[&str] = &["crates/store/"];
 const UNSAFE: &[&str] = &["crates/store/", "crates/tls/src/x509/"];
 
 const NETWORK_REASON: &str =
-    "sockets belong to server, backends, client, load and copies of clusters (plain addresses are in core::net)";
+    "sockets belong to server, backends, client and copies of clusters (plain addresses are in core::net)";
 const CLOCK_REASON: &str = "time comes from runtime::Clock";
 const KEYED: &[&str] = &["crates/model/src/number_map.rs", "crates/model/tests/"];
 const KEYED_REASON: &str = "clients choose keys that collide under a hash without a key: use HashMap and HashSet of std, or \

@@ -13,7 +13,7 @@ use crate::{TOP, assert_equal, configuration, content, count, joining::filled, n
 const BASE: &str = "/ironbark/dc=example,dc=com";
 
 /// A cluster whose log does not reach back to an empty database.
-fn begun(etcd: &Etcd) -> Server {
+pub(crate) fn begun(etcd: &Etcd) -> Server {
     let mut first = filled(etcd, "ann");
     first.launch().unwrap();
     first.ldapadd(&person("bob")).unwrap().success().unwrap();

@@ -65,6 +65,35 @@ fn a_start_that_fails_leaves_the_pid_file_of_another_server_alone() {
 }
 
 #[test]
+fn the_pid_file_of_a_server_that_runs_stays_when_another_one_starts_and_ends() {
+    let mut first = Running::start("");
+    let written = fs::read_to_string(first.place.path("pid")).unwrap();
+    let log = first.place.path("second.log");
+    let mut second = first
+        .place
+        .slapd("ldap://127.0.0.1:0/")
+        .args(["-d", "256"])
+        .stderr(fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let said = || fs::read_to_string(&log).unwrap();
+    let runs = wait_until(|| said().contains("slapd starting").then_some(()));
+    assert!(
+        runs.is_some() && said().contains("is that of another server"),
+        "{}",
+        said()
+    );
+    assert_eq!(fs::read_to_string(first.place.path("pid")).unwrap(), written);
+    signal(second.id(), "TERM");
+    let ended = wait_until(|| second.try_wait().unwrap());
+    assert!(ended.is_some_and(|status| status.success()), "{}", said());
+    assert_eq!(fs::read_to_string(first.place.path("pid")).unwrap(), written);
+    first.signal("TERM");
+    assert_eq!(first.wait(), Some(0));
+    assert!(!exists(&first.place.path("pid")));
+}
+
+#[test]
 fn what_cannot_be_listened_on_is_refused() {
     let place = Place::new("");
     for (urls, reason) in [

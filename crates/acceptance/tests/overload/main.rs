@@ -46,8 +46,8 @@ fn launch_with_limit(server: &Server, limit: &str) -> Process {
     let child = Command::new("sh")
         .args(["-c", script, "sh", limit])
         .arg(Flavor::Ironbark.program().unwrap())
-        .args(["serve", "-c", server.config_path().to_str().unwrap()])
-        .args(["-l", &format!("ldap://127.0.0.1:{}/", server.port())])
+        .args(["serve", "-f", server.config_path().to_str().unwrap()])
+        .args(["-H", &format!("ldap://127.0.0.1:{}/", server.port())])
         .stderr(log)
         .spawn()
         .unwrap();

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::{Child, Command, Output},
 };
@@ -11,14 +11,19 @@ use ironbark_testkit::{Flavor, Server, Tool, wait};
 
 use super::common::{ironbark, succeed};
 
-/// A new directory and the server that serves it.
+/// A new directory and the server that serves it, as `init` said how.
 struct Made {
     /// Never started: it provides a folder and addresses.
     place: Server,
     folder: PathBuf,
     password: String,
+    /// The commands that were printed.
+    commands: Vec<String>,
     process: Child,
 }
+
+/// Where the printed commands have the server.
+const USUAL: &str = "ldap://127.0.0.1:3890/";
 
 const ADMIN: &str = "cn=admin,dc=example,dc=com";
 const ANN: &str = "uid=ann,ou=people,dc=example,dc=com";
@@ -26,7 +31,8 @@ const ANN: &str = "uid=ann,ou=people,dc=example,dc=com";
 impl Made {
     fn start() -> Self {
         let place = Server::prepare(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
-        let folder = place.layout().join("new");
+        // The printed commands must be quoted.
+        let folder = place.layout().join("a new one");
         let words = [
             "init",
             folder.to_str().unwrap(),
@@ -38,23 +44,16 @@ impl Made {
         let said = succeed(&words);
         let password = said.lines().find_map(|line| line.trim().strip_prefix("password"));
         let password = password.unwrap().trim().to_owned();
-        let urls = format!("{} {}", place.url(), place.ldapi_url());
-        let process = Command::new(Flavor::Ironbark.program().unwrap())
-            .args([
-                "serve",
-                "-c",
-                folder.join("slapd.conf").to_str().unwrap(),
-                "-l",
-                &urls,
-                "--log",
-                "0",
-            ])
-            .spawn()
-            .unwrap();
+        let commands = said.lines().filter_map(|line| line.strip_prefix("  "));
+        let commands = commands.filter(|line| line.contains("ironbark ") || line.contains("ldapsearch "));
+        let commands: Vec<String> = commands.map(str::to_owned).collect();
+        let serve = format!("exec {} -H {} --log 0", commands.first().unwrap(), place.ldapi_url());
+        let process = shell(&place, &serve).spawn().unwrap();
         let made = Self {
             place,
             folder,
             password,
+            commands,
             process,
         };
         let url = made.place.ldapi_url();
@@ -88,6 +87,21 @@ impl Made {
         );
         String::from_utf8(output.stdout).unwrap()
     }
+}
+
+/// A printed command, with another server, in a shell that finds our program.
+fn shell(place: &Server, command: &str) -> Command {
+    let folder = place.layout().join("bin");
+    if !folder.exists() {
+        fs::create_dir(&folder).unwrap();
+        symlink(Flavor::Ironbark.program().unwrap(), folder.join("ironbark")).unwrap();
+    }
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let mut shell = Command::new("/bin/sh");
+    shell
+        .args(["-c", &command.replace(USUAL, &place.url())])
+        .env("PATH", path);
+    shell
 }
 
 impl Drop for Made {
@@ -128,6 +142,93 @@ fn a_new_directory_is_closed_to_strangers() {
     for line in ["dn: ou=people,dc=example,dc=com", "o: Example", "pwdMinLength: 10"] {
         assert!(administrator.contains(line), "{line}: {administrator}");
     }
+}
+
+#[test]
+fn the_commands_that_are_printed_work_as_they_are() {
+    let made = Made::start();
+    let password = format!("{}\n", made.password);
+    fs::write(made.folder.join("password"), &password).unwrap();
+    assert_eq!(made.commands.len(), 4, "{:?}", made.commands);
+    for (command, wanted) in made.commands[1..].iter().zip([
+        "naming contexts: dc=example,dc=com",
+        "dn: ou=people,dc=example,dc=com",
+        "dc=example,dc=com: 5 entries",
+    ]) {
+        // libldap asks on the terminal, which a test has not; ours takes a line of its input.
+        let command = if command.contains("ldapsearch") {
+            command.replace(" -W", &format!(" -w '{}'", made.password))
+        } else {
+            command.clone()
+        };
+        let input = fs::File::open(made.folder.join("password")).unwrap();
+        let output = shell(&made.place, &command).stdin(input).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success() && said.contains(wanted),
+            "{command}: {output:?}"
+        );
+    }
+}
+
+#[test]
+fn what_the_server_does_is_shown_to_its_administrator_and_to_root_alone() {
+    let made = Made::start();
+    let (tcp, local) = (made.place.url(), made.place.ldapi_url());
+    let authority = made.folder.join("tls/ca.crt").display().to_string();
+    let password = made
+        .place
+        .layout()
+        .write("password", format!("{}\n", made.password))
+        .unwrap();
+    let by_name = ["-D", ADMIN, "-y", password.to_str().unwrap()];
+    let secured = [&["-H", &tcp, "-ZZ", "--ca-file", &authority][..], &by_name].concat();
+    let locally = [&["-H", &local][..], &by_name].concat();
+    for how in [&secured[..], &locally[..]] {
+        let advice = succeed(&[&["advise"][..], how].concat());
+        assert!(advice.starts_with("dc=example,dc=com: 5 entries"), "{advice}");
+        succeed(&[&["health"][..], how].concat());
+        // Many answers in flight: each read has several records of TLS.
+        let load = ["load", "scan", "--expect", "5", "-n", "300", "-c", "2", "-k", "16"];
+        succeed(&[&load[..], how].concat());
+    }
+    let is_root = nix::unistd::geteuid().is_root();
+    let external = ironbark(&["advise", "-H", &local, "-Y", "EXTERNAL"]);
+    assert_eq!(external.status.success(), is_root, "{external:?}");
+    for stranger in [&["-H", &tcp, "-Z", "--ca-file", &authority][..], &["-H", &local]] {
+        let refused = ironbark(&[&["advise"][..], stranger].concat());
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(
+            !refused.status.success() && said.contains("shows no database to this identity"),
+            "{said}"
+        );
+        let shown = made.search(&local, &["-b", "cn=Monitor"]);
+        assert!(!shown.contains("dn:"), "{shown}");
+    }
+    let unsecured = ironbark(&[&["advise", "-H", &tcp][..], &by_name].concat());
+    assert!(
+        String::from_utf8_lossy(&unsecured.stderr).contains("confidentiality"),
+        "{unsecured:?}"
+    );
+    let ann = ["-D", ANN, "-w", "a password of hers"];
+    let entry =
+        format!("dn: {ANN}\nobjectClass: inetOrgPerson\nuid: ann\ncn: A\nsn: A\nuserPassword: a password of hers\n");
+    let file = made.place.layout().write("ann.ldif", entry).unwrap();
+    let words = [
+        "-x",
+        "-H",
+        &local,
+        "-D",
+        ADMIN,
+        "-w",
+        &made.password,
+        "-f",
+        file.to_str().unwrap(),
+    ];
+    assert!(made.run("ldapadd", &words).status.success());
+    assert!(succeed(&[&["health", "-H", &local][..], &ann].concat()).contains("ok in"));
+    let refused = ironbark(&[&["advise", "-H", &local][..], &ann].concat());
+    assert!(!refused.status.success(), "{refused:?}");
 }
 
 #[test]

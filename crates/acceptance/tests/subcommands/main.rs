@@ -5,6 +5,7 @@ mod check_migration;
 #[path = "../common/mod.rs"]
 mod common;
 mod completions;
+mod first_minutes;
 mod init;
 mod support_bundle;
 
@@ -160,11 +161,9 @@ fn a_backup_is_restored_and_overwrites_nothing() {
     }
     fs::remove_file(server.layout().join("db/data.mdb")).unwrap();
     let rubbish = server.layout().write("rubbish", "x".repeat(100_000)).unwrap();
-    assert!(
-        !ironbark(&["restore", "-f", &config, rubbish.to_str().unwrap()])
-            .status
-            .success()
-    );
+    let refused = ironbark(&["restore", "-f", &config, rubbish.to_str().unwrap()]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && !said.contains(".tmp"), "{said}");
     assert!(
         !server.layout().join("db/data.mdb").exists(),
         "what is not sound is not put in place"
@@ -242,9 +241,9 @@ fn a_bare_server_answers_every_search_with_one_entry() {
     let mut bare = Command::new(Flavor::Ironbark.program().unwrap())
         .args([
             "serve",
-            "-c",
+            "-f",
             server.config_path().to_str().unwrap(),
-            "-l",
+            "-H",
             &url,
             "--log",
             "0",

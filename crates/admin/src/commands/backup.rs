@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ironbark_config::{DatabaseConfig, database::EntryPlace};
 use ironbark_directory::open;
-use ironbark_store::{Staging, check};
+use ironbark_store::{Staging, StoreError, check};
 
 use crate::shared::{chosen::Chosen, open::open_to_read, progress::Progress, target::Target};
 
 /// Options of `ironbark backup`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Backup {
     #[command(flatten)]
     target: Target,
@@ -20,6 +21,10 @@ pub(crate) struct Backup {
     /// A directory, which gets data.mdb, or the file to create; must not exist
     destination: PathBuf,
 }
+
+const EXAMPLES: &str = "Examples:
+  ironbark backup -f directory/slapd.conf /var/backups/directory.mdb
+  ironbark backup -b dc=example,dc=com --compact /var/backups/";
 
 impl Backup {
     pub(super) fn run(&self) -> Result<(), String> {
@@ -33,7 +38,7 @@ impl Backup {
                 return Err(format!("the database is not sound: {what}"));
             }
         }
-        let Some(database) = open_to_read(settings, &chosen, "ironbark")? else {
+        let Some(database) = open_to_read(settings, &chosen)? else {
             return Err("the database is empty".to_owned());
         };
         let file = if self.destination.is_dir() {
@@ -48,8 +53,8 @@ impl Backup {
         let staging = staging(parent, &file)?;
         database
             .copy_to(staging.path(), self.compact)
-            .map_err(|error| error.to_string())?;
-        let entries = verify(&staging, settings, &chosen)?;
+            .map_err(|error| shown_as(&file, &staging, &error))?;
+        let entries = verify(&staging, settings, &chosen).map_err(|error| shown_as(&file, &staging, &error))?;
         staging.publish(&file).map_err(|error| error.to_string())?;
         println!("{}: {entries} entries, verified", file.display());
         Ok(())
@@ -67,11 +72,19 @@ pub(super) fn backed_up(chosen: &Chosen) -> Result<&DatabaseConfig, String> {
 }
 
 /// Checks a copy of the database. Returns the number of entries.
-pub(super) fn verify(staging: &Staging, settings: &DatabaseConfig, chosen: &Chosen) -> Result<u64, String> {
+pub(super) fn verify(staging: &Staging, settings: &DatabaseConfig, chosen: &Chosen) -> Result<u64, StoreError> {
     let progress = Progress::entries(Some(0));
     let mut show = |count, total| progress.set_of(count, total);
-    let verified = staging.verify(&open::options(settings), chosen.schema(), &mut show);
-    verified.map_err(|error| error.to_string())
+    staging.verify(&open::options(settings), chosen.schema(), &mut show)
+}
+
+/// What is said of the staged copy, said of the file that it is made of or for: the place of the copy is gone
+/// afterwards.
+pub(super) fn shown_as(file: &Path, staging: &Staging, error: &StoreError) -> String {
+    let (text, shown) = (error.to_string(), file.display().to_string());
+    let copy = staging.file().display().to_string();
+    text.replace(&copy, &shown)
+        .replace(&*staging.path().to_string_lossy(), &shown)
 }
 
 /// A place for the copy of a file that must not exist yet.

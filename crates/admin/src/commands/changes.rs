@@ -17,6 +17,7 @@ use crate::shared::{open::open_to_read, target::Target};
 
 /// Options of `ironbark changes`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Changes {
     #[command(flatten)]
     target: Target,
@@ -34,6 +35,10 @@ pub(crate) struct Changes {
     ldif: bool,
 }
 
+const EXAMPLES: &str = "Examples:
+  ironbark changes -f directory/slapd.conf
+  ironbark changes -f directory/slapd.conf --follow --json";
+
 /// Time between two looks for new changes.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -41,7 +46,7 @@ impl Changes {
     pub(super) fn run(&self) -> Result<(), String> {
         let chosen = self.target.choose()?;
         let settings = backed_up(&chosen)?;
-        let Some(database) = open_to_read(settings, &chosen, "ironbark")? else {
+        let Some(database) = open_to_read(settings, &chosen)? else {
             return Err("the database is empty".to_owned());
         };
         let mut next = self.first(&database)?;
@@ -75,7 +80,9 @@ impl Changes {
         match &self.since {
             None => Ok(first),
             Some(text) => {
-                let since = Csn::parse(text.as_bytes()).ok_or_else(|| format!("--since {text}: not a CSN"))?;
+                let since = Csn::parse(text.as_bytes()).ok_or_else(|| {
+                    format!("--since {text}: a CSN such as 20260101000000.000000Z#000000#001#000000 is wanted")
+                })?;
                 behind(&view, &state, since)
                     .map_err(|error| error.to_string())?
                     .ok_or_else(|| {

@@ -9,11 +9,16 @@ use super::Ironbark;
 
 /// Options of `ironbark completions`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Completions {
     /// The shell
     #[arg(value_enum)]
     shell: Shell,
 }
+
+const EXAMPLES: &str = "Examples:
+  source <(ironbark completions bash)
+  ironbark completions fish > ~/.config/fish/completions/ironbark.fish";
 
 impl Completions {
     pub(super) fn run(&self) -> Result<(), String> {

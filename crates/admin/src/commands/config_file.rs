@@ -8,6 +8,7 @@ use ironbark_server::load_configuration;
 
 /// Options of `ironbark config-file`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct ConfigFile {
     /// The configuration directory
     #[arg(short = 'F', long = "config-directory", value_name = "DIRECTORY")]
@@ -16,6 +17,9 @@ pub(crate) struct ConfigFile {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
+
+const EXAMPLES: &str = "Examples:
+  ironbark config-file -F /etc/ldap/slapd.d -o slapd.conf";
 
 impl ConfigFile {
     pub(super) fn run(&self) -> Result<(), String> {

@@ -1,21 +1,24 @@
 //! `ironbark explain`: the plan of a search, its cost, and its result.
 
+mod advice;
+
 use std::{fmt::Write as _, sync::Arc};
 
 use clap::{Args, ValueEnum};
-use ironbark_config::overlay::OverlayConfig;
+use ironbark_config::{DatabaseConfig, overlay::OverlayConfig};
 use ironbark_directory::{
     Appraisal, GivenByOverlays,
     overlay::{Given, Overlay},
 };
-use ironbark_model::{CompiledFilter, Dn, Filter, Schema, Truth};
+use ironbark_model::{CompiledFilter, Dn, Schema, Truth};
 use ironbark_runtime::Clock;
 use ironbark_store::{Database, Location, Scope, View};
 
-use crate::shared::{open::open_to_read, target::Target};
+use crate::shared::{open::open_to_read, target::Target, wanted};
 
 /// Options of `ironbark explain`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Explain {
     #[command(flatten)]
     target: Target,
@@ -25,6 +28,10 @@ pub(crate) struct Explain {
     /// The search filter
     filter: String,
 }
+
+const EXAMPLES: &str = "Examples:
+  ironbark explain -f directory/slapd.conf '(&(objectClass=person)(sn=Ma*))'
+  ironbark explain -b ou=people,dc=example,dc=com -s one '(uid=ann)'";
 
 /// A scope as ldapsearch names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -44,15 +51,15 @@ impl Explain {
     pub(super) fn run(&self) -> Result<(), String> {
         let chosen = self.target.choose()?;
         let (position, settings) = chosen.databases().next().ok_or("no database")?;
-        let Some(database) = open_to_read(settings, &chosen, "ironbark")? else {
+        let Some(database) = open_to_read(settings, &chosen)? else {
             return Err("the database is empty".to_owned());
         };
         let depth = usize::try_from(chosen.configuration.global.max_filter_depth).unwrap_or(usize::MAX);
-        let filter = Filter::parse(self.filter.as_bytes(), depth).map_err(|error| format!("filter: {error}"))?;
+        let filter = wanted::filter(&self.filter, depth)?;
         let mut compiled = CompiledFilter::default();
         compiled.compile(chosen.schema(), &filter);
         let base = match &self.target.base {
-            Some(text) => Dn::parse(chosen.schema(), text.as_bytes()).map_err(|_| format!("{text}: no DN"))?,
+            Some(text) => wanted::dn(chosen.schema(), text)?,
             None => settings.suffixes.first().cloned().unwrap_or_default(),
         };
         let mut databases: Vec<Option<Database>> = (0..position).map(|_| None).collect();
@@ -72,10 +79,10 @@ impl Explain {
         let database = appraisal.database(number).ok_or("no database")?;
         let snapshot = database.snapshot().map_err(|error| error.to_string())?;
         let explained = appraisal.deriving(number, snapshot.view(), |view, given| {
-            self.explain(&view, given, &base, &compiled)
+            self.explain(&view, given, &base, (&compiled, settings))
         });
         let text = explained.map_err(|error| error.to_string())??;
-        print!("{text}");
+        print!("{}{text}", advice::unknown(chosen.schema(), &filter));
         Ok(())
     }
 
@@ -84,7 +91,7 @@ impl Explain {
         view: &View<'_>,
         given: &GivenByOverlays<'_>,
         base: &Dn,
-        filter: &CompiledFilter,
+        (filter, settings): (&CompiledFilter, &DatabaseConfig),
     ) -> Result<String, String> {
         let failed = |error: ironbark_store::StoreError| error.to_string();
         let scope = match self.scope {
@@ -126,6 +133,7 @@ impl Explain {
             micros(start, planned),
             micros(planned, ended)
         );
+        text.push_str(&advice::indexes(view, settings, &plan, (filter, examined, matched)));
         for record in &first {
             let all = given.to(record).map_err(failed)?;
             if !all.is_empty() {

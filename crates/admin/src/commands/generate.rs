@@ -14,6 +14,7 @@ use crate::shared::progress::Progress;
 
 /// Options of `ironbark generate`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Generate {
     /// zimbra, telco, university, directorymark, ycsb or groups
     kind: Kind,
@@ -33,6 +34,10 @@ pub(crate) struct Generate {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
+
+const EXAMPLES: &str = "Examples:
+  ironbark generate zimbra --count 100000 -o data.ldif
+  ironbark generate telco --count 50000 --passwords ssha -o telco.ldif";
 
 impl Generate {
     pub(super) fn run(&self) -> Result<(), String> {

@@ -1,32 +1,32 @@
 //! `ironbark health`: an anonymous search of the root DSE, as a monitor would do it, or a check of the files.
 
 use core::net::SocketAddr;
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use clap::Args;
-use ironbark_client::Search;
 use ironbark_config::DatabaseConfig;
 use ironbark_directory::open;
-use ironbark_ldap_proto::{Filter, Scope};
 use ironbark_runtime::Clock;
 use ironbark_store::check::{self, Extent, Findings};
 
 use super::backup::backed_up;
 use crate::shared::{
+    access_options::ServerOptions,
     chosen::Chosen,
-    connect::connect,
+    colour::{bad, good},
     open::open_to_read,
     owner::{self, Use},
     progress::Progress,
+    replicas::contexts,
     target::Target,
 };
 
 /// Options of `ironbark health`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES, mut_arg("timeout", |timeout| timeout.default_value("5")))]
 pub(crate) struct Health {
-    /// The server: ldap://host:port/ or ldapi://%2Fpath/
-    #[arg(short = 'H', long, default_value = "ldap://127.0.0.1/", value_name = "URL")]
-    url: String,
+    #[command(flatten)]
+    server: ServerOptions,
     /// Ask `/readyz` of the metrics listener at this address instead
     #[arg(
         long,
@@ -36,9 +36,6 @@ pub(crate) struct Health {
         conflicts_with_all = ["url", "deep"]
     )]
     ready: Option<SocketAddr>,
-    /// Longest wait in seconds
-    #[arg(long, default_value_t = 5)]
-    timeout: u64,
     /// Check every page, entry and index row of the files instead; a server may be using them
     #[arg(long, conflicts_with_all = ["url", "timeout"])]
     deep: bool,
@@ -46,15 +43,21 @@ pub(crate) struct Health {
     target: Target,
 }
 
+const EXAMPLES: &str = "Examples:
+  ironbark health
+  ironbark health -H ldaps://ldap.example.com/ --ca-file ca.crt
+  ironbark health --ready
+  ironbark health --deep -f directory/slapd.conf";
+
 impl Health {
     pub(super) fn run(&self) -> Result<(), String> {
         if self.deep {
             return self.check_files();
         }
         if let Some(address) = self.ready {
-            let wait = Duration::from_secs(self.timeout.max(1));
-            ironbark_server::ask_whether_ready(address, wait).map_err(|error| format!("{address}: {error}"))?;
-            println!("{address}: ready");
+            let wait = self.server.timeout();
+            ironbark_server::ask_whether_ready(address, wait).map_err(|error| format!("{address}: {}", bad(error)))?;
+            anstream::println!("{address}: {}", good("ready"));
             return Ok(());
         }
         if self.target.is_given() {
@@ -64,15 +67,10 @@ impl Health {
         let runtime = runtime.map_err(|error| error.to_string())?;
         let clock = Clock::system();
         let start = clock.monotonic().nanos();
-        let contexts = runtime
-            .block_on(self.ask())
-            .map_err(|error| format!("{}: {error}", self.url))?;
+        let (url, contexts) = runtime.block_on(self.ask())?;
         let micros = clock.monotonic().nanos().saturating_sub(start) / 1000;
-        println!(
-            "{}: ok in {micros} us; naming contexts: {}",
-            self.url,
-            contexts.join("; ")
-        );
+        let contexts = contexts.join("; ");
+        anstream::println!("{url}: {} in {micros} us; naming contexts: {contexts}", good("ok"));
         Ok(())
     }
 
@@ -95,27 +93,13 @@ impl Health {
         if sound { Ok(()) } else { Err(String::new()) }
     }
 
-    /// The naming contexts of the root DSE.
-    async fn ask(&self) -> Result<Vec<String>, String> {
-        let client = connect(&self.url, Duration::from_secs(self.timeout.max(1))).await?;
-        let filter = Filter::parse(b"(objectClass=*)", 1).map_err(|error| error.to_string())?;
-        let search = Search::new("", Scope::BaseObject, filter).with_attributes(&["namingContexts"]);
-        let outcome = client
-            .search(&search, &[])
-            .map_err(|error| error.to_string())?
-            .collect()
-            .await;
-        let outcome = outcome.map_err(|error| error.to_string())?;
-        let result = outcome.result.success().map_err(|error| error.to_string());
-        result?;
-        let entry = outcome.entries.first().ok_or("the root DSE is not readable")?;
-        let values = entry.values("namingContexts").iter();
-        let contexts = values
-            .map(|value| String::from_utf8_lossy(value).into_owned())
-            .collect();
+    /// The server's URL, and the naming contexts of its root DSE.
+    async fn ask(&self) -> Result<(String, Vec<String>), String> {
+        let (url, client) = self.server.connect().await?;
+        let contexts = contexts(&client).await.map_err(|error| format!("{url}: {error}"))?;
         // The answer is complete; errors at the end of the connection do not matter.
         let _ = client.unbind().await;
-        Ok(contexts)
+        Ok((url, contexts))
     }
 }
 
@@ -135,7 +119,7 @@ fn check_database(settings: &DatabaseConfig, chosen: &Chosen) -> Result<bool, St
     if !pages.is_empty() {
         return Ok(tell(&file, &pages));
     }
-    let Some(database) = open_to_read(settings, chosen, "ironbark")? else {
+    let Some(database) = open_to_read(settings, chosen)? else {
         println!("{shown}: nothing there yet");
         return Ok(true);
     };
@@ -157,14 +141,14 @@ fn check_database(settings: &DatabaseConfig, chosen: &Chosen) -> Result<bool, St
     } else {
         format!(" (without {lacks}: an older version made it; slapcat and slapadd make a file that has all)")
     };
-    println!("{shown}: {} entries, sound{without}", report.entries);
+    anstream::println!("{shown}: {} entries, {}{without}", report.entries, good("sound"));
     Ok(true)
 }
 
 /// Prints the findings. Returns whether there are none.
 fn tell(file: &Path, findings: &Findings) -> bool {
     for text in findings.texts() {
-        eprintln!("{}: {text}", file.display());
+        anstream::eprintln!("{}: {}", file.display(), bad(text));
     }
     let more = findings.count() - findings.texts().len() as u64;
     if more > 0 {

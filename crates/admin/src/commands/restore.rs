@@ -10,11 +10,12 @@ use clap::Args;
 use ironbark_directory::open;
 use ironbark_store::{Database, StoreError};
 
-use super::backup::{backed_up, staging, verify};
+use super::backup::{backed_up, shown_as, staging, verify};
 use crate::shared::{owner, target::Target};
 
 /// Options of `ironbark restore`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Restore {
     #[command(flatten)]
     target: Target,
@@ -25,6 +26,9 @@ pub(crate) struct Restore {
     #[arg(long)]
     alone: bool,
 }
+
+const EXAMPLES: &str = "Examples:
+  ironbark restore -f directory/slapd.conf /var/backups/directory.mdb";
 
 impl Restore {
     pub(super) fn run(&self) -> Result<(), String> {
@@ -48,7 +52,7 @@ impl Restore {
         let failed = |error: std::io::Error| format!("{}: {error}", source.display());
         fs::copy(&source, &copy).map_err(failed)?;
         File::open(&copy).and_then(|copy| copy.sync_all()).map_err(failed)?;
-        let entries = verify(&staging, settings, &chosen)?;
+        let entries = verify(&staging, settings, &chosen).map_err(|error| shown_as(&source, &staging, &error))?;
         fs::set_permissions(&copy, Permissions::from_mode(settings.mdb.mode & 0o777)).map_err(failed)?;
         staging.publish(&file).map_err(|error| error.to_string())?;
         owner::adopt(directory).map_err(|error| format!("{}: {error}", directory.display()))?;

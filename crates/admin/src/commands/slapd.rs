@@ -14,6 +14,11 @@ use crate::shared::getopt::{GetOpt, Opt};
 /// slapd's option letters. `-T` is handled earlier.
 pub(crate) const OPTIONS: &str = "c:d:f:F:h:n:o:s:tT:V46r:S:l:u:g:";
 
+/// For `ironbark help slapd`.
+pub(super) const EXAMPLES: &str = "Examples:
+  ironbark slapd -F /etc/ldap/slapd.d -u openldap -h 'ldap:/// ldapi:///'
+  ironbark slapd -f slapd.conf -h ldap://127.0.0.1:3890/ -d stats";
+
 /// The request that the options make.
 #[derive(Debug)]
 enum Request {

@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsString,
-    io::{self, BufRead, IsTerminal, Write},
+    io::{self, Write},
     os::unix::fs::MetadataExt,
     process::ExitCode,
 };
@@ -11,7 +11,10 @@ use ironbark_config::parts;
 use ironbark_directory::password::{self, Scheme};
 use ironbark_runtime::Randomness;
 
-use crate::shared::options::{Grammar, Options, Told};
+use crate::shared::{
+    access_options::ask,
+    options::{Grammar, Options, Told},
+};
 
 const GRAMMAR: Grammar = Grammar {
     program: "slappasswd",
@@ -196,8 +199,8 @@ impl Request {
             }
             return std::fs::read(path).map_err(|error| format!("{shown}: {error}"));
         }
-        let first = prompt("New password: ")?;
-        if first != prompt("Re-enter new password: ")? {
+        let first = ask("New password: ")?;
+        if first != ask("Re-enter new password: ")? {
             return Err("Password values do not match".to_owned());
         }
         if first.is_empty() {
@@ -205,25 +208,6 @@ impl Request {
         }
         Ok(first)
     }
-}
-
-/// Asks without echo on a terminal. Reads a line from any other input.
-fn prompt(text: &str) -> Result<Vec<u8>, String> {
-    if io::stdin().is_terminal() {
-        return rpassword::prompt_password(text)
-            .map(String::into_bytes)
-            .map_err(|error| error.to_string());
-    }
-    eprint!("{text}");
-    let mut line = Vec::new();
-    io::stdin()
-        .lock()
-        .read_until(b'\n', &mut line)
-        .map_err(|error| error.to_string())?;
-    while line.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
-        line.pop();
-    }
-    Ok(line)
 }
 
 /// A random password of this length.

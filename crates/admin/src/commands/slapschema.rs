@@ -16,7 +16,7 @@ use ironbark_store::{Record, StoreError, View};
 use crate::shared::{
     chosen::Chosen,
     filter::{Part, Selection},
-    open::open_to_read,
+    open::open_for_tool,
     options::{Grammar, Options, Told},
     progress::Progress,
 };
@@ -61,7 +61,7 @@ fn check_all(options: &mut Options) -> Result<u8, String> {
     let failed = |error: &dyn std::fmt::Display| format!("slapschema: {error}");
     let mut status = 0;
     for (_, settings) in chosen.databases() {
-        let Some(database) = open_to_read(settings, &chosen, "slapschema")? else {
+        let Some(database) = open_for_tool(settings, &chosen, "slapschema")? else {
             continue;
         };
         let progress = Progress::entries(database.stat().ok().map(|stat| stat.entries));

@@ -10,6 +10,9 @@ use ironbark_store::fault::{self, Maps};
 
 use super::{options::Options, owner};
 
+/// The program of our own subcommands.
+const OWN: &str = "ironbark";
+
 /// A configuration and its chosen databases.
 #[derive(Debug)]
 pub(crate) struct Chosen {
@@ -46,10 +49,12 @@ impl Chosen {
     /// The message for the user has been printed.
     pub(crate) fn new(options: &Options) -> Result<Self, ()> {
         let program = options.program;
-        let Loaded { configuration, .. } = read_configuration(options).map_err(|error| {
-            eprintln!("{error}\n{program}: bad configuration file!");
+        let Loaded { configuration, .. } = read_configuration(options).map_err(|error| match program {
+            OWN => eprintln!("{OWN}: {error}"),
+            tool => eprintln!("{error}\n{tool}: bad configuration file!"),
         })?;
-        let positions = choose(&configuration, options).map_err(|error| eprintln!("{error}"))?;
+        let positions = choose(&configuration, options);
+        let positions = positions.map_err(|why| eprintln!("{}", why.text(program, &configuration)))?;
         Ok(Self {
             configuration,
             positions,
@@ -98,38 +103,77 @@ fn is_for(program: &str, kind: &DatabaseDescriptor) -> bool {
     }
 }
 
-fn choose(configuration: &Configuration, options: &Options) -> Result<Vec<usize>, String> {
-    let program = options.program;
-    let databases = &configuration.databases;
-    let stored = |at: usize| databases.get(at).is_some_and(|database| is_for(program, database.kind));
-    // All tools that can work with it have been handled by now.
-    let no_config = || format!("{program}: database doesn't support necessary operations.");
-    let chosen = match (options.number, &options.suffix) {
-        (Some(0), _) => return Err(no_config()),
-        (Some(number), _) if number <= databases.len() => number - 1,
-        (Some(_), _) => {
-            return Err(format!(
-                "Database number selected via -n is out of range\nMust be in the range 0 to {} (the number of configured databases)",
-                databases.len()
-            ));
+/// Why no database is chosen.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum NotChosen {
+    /// The tool does not work on such a database.
+    Unsuited,
+    /// `-n`: there are only so many.
+    OutOfRange(usize),
+    /// `-b` is no name.
+    NoName(String),
+    /// No database holds the name of `-b`.
+    NoneHolds(String),
+    /// There is no database for the tool.
+    None,
+}
+
+impl NotChosen {
+    /// What slapd's tool says, or what our own commands say.
+    fn text(&self, program: &str, configuration: &Configuration) -> String {
+        let is_own = program == OWN;
+        match self {
+            Self::Unsuited if is_own => format!("{OWN}: this command works on entries that are stored in files here"),
+            Self::Unsuited => format!("{program}: database doesn't support necessary operations."),
+            Self::OutOfRange(count) if is_own => format!("{OWN}: -n: the databases are numbered from 1 to {count}"),
+            Self::OutOfRange(count) => format!(
+                "Database number selected via -n is out of range\nMust be in the range 0 to {count} (the number of \
+                 configured databases)"
+            ),
+            Self::NoName(text) if is_own => format!(
+                "{OWN}: -b: \"{text}\" is no name of an entry; one such as ou=people,dc=example,dc=com is wanted"
+            ),
+            Self::NoName(text) => format!("{program}: invalid suffix (\"{text}\")"),
+            Self::NoneHolds(text) if is_own => {
+                let all = configuration.databases.iter().flat_map(|database| &database.suffixes);
+                let all: Vec<String> = all.map(|suffix| format!("\"{}\"", suffix.pretty())).collect();
+                format!("{OWN}: -b: no database holds \"{text}\"; there is {}", all.join(", "))
+            }
+            Self::NoneHolds(text) => format!("{program}: slap_init no backend for \"{text}\""),
+            Self::None if is_own => format!("{OWN}: the configuration has no database whose entries are stored here"),
+            Self::None => format!("Available database(s) do not allow {program}"),
         }
+    }
+}
+
+fn choose(configuration: &Configuration, options: &Options) -> Result<Vec<usize>, NotChosen> {
+    let databases = &configuration.databases;
+    let stored = |at: usize| {
+        let database = databases.get(at);
+        database.is_some_and(|database| is_for(options.program, database.kind))
+    };
+    let chosen = match (options.number, &options.suffix) {
+        // All tools that can work with it have been handled by now.
+        (Some(0), _) => return Err(NotChosen::Unsuited),
+        (Some(number), _) if number <= databases.len() => number - 1,
+        (Some(_), _) => return Err(NotChosen::OutOfRange(databases.len())),
         (None, Some(text)) => {
-            let dn = Dn::parse(&configuration.schema, text.as_bytes())
-                .map_err(|_| format!("{program}: invalid suffix (\"{text}\")"))?;
+            let dn = Dn::parse(&configuration.schema, text.as_bytes());
+            let dn = dn.map_err(|_| NotChosen::NoName(text.clone()))?;
             if dn.normalized() == b"cn=config" {
-                return Err(no_config());
+                return Err(NotChosen::Unsuited);
             }
             let found = configuration.database_holding(&dn);
-            found.ok_or_else(|| format!("{program}: slap_init no backend for \"{text}\""))?
+            found.ok_or_else(|| NotChosen::NoneHolds(text.clone()))?
         }
         (None, None) => {
             let first = (0..databases.len()).find(|&at| stored(at));
-            let first = first.ok_or_else(|| format!("Available database(s) do not allow {program}"))?;
+            let first = first.ok_or(NotChosen::None)?;
             glue_root(configuration, first).unwrap_or(first)
         }
     };
     if !stored(chosen) {
-        return Err(format!("{program}: database doesn't support necessary operations."));
+        return Err(NotChosen::Unsuited);
     }
     let glued = (0..databases.len())
         .filter(|&at| !options.unglued && stored(at) && glue_root(configuration, at) == Some(chosen));
@@ -155,14 +199,14 @@ mod tests {
         .unwrap()
     }
 
+    fn chosen_by(program: &'static str, options: Options) -> Result<Vec<usize>, String> {
+        let configuration = configuration();
+        let chosen = choose(&configuration, &Options { program, ..options });
+        chosen.map_err(|why| why.text(program, &configuration))
+    }
+
     fn chosen(options: Options) -> Result<Vec<usize>, String> {
-        choose(
-            &configuration(),
-            &Options {
-                program: "slapcat",
-                ..options
-            },
-        )
+        chosen_by("slapcat", options)
     }
 
     #[test]
@@ -213,5 +257,29 @@ mod tests {
             "slapcat: slap_init no backend for \"cn=z\""
         );
         assert!(suffix("z").unwrap_err().contains("invalid suffix"));
+    }
+
+    #[test]
+    fn our_own_commands_say_what_there_is() {
+        let refused = |number: Option<usize>, suffix: Option<&str>| {
+            let suffix = suffix.map(str::to_owned);
+            let options = Options {
+                suffix,
+                number,
+                ..Options::default()
+            };
+            chosen_by(OWN, options).unwrap_err()
+        };
+        assert_eq!(
+            refused(Some(6), None),
+            "ironbark: -n: the databases are numbered from 1 to 5"
+        );
+        assert!(refused(Some(2), None).contains("works on entries"));
+        assert!(refused(None, Some("x")).contains("such as ou=people"));
+        let none = refused(None, Some("cn=z"));
+        assert!(
+            none.contains("no database holds \"cn=z\"; there is \"cn=a,cn=x\""),
+            "{none}"
+        );
     }
 }

@@ -3,7 +3,7 @@
 use ironbark_config::DatabaseConfig;
 use ironbark_model::Dn;
 
-use super::{chosen::Chosen, open::open_to_read};
+use super::{chosen::Chosen, open::open_for_tool};
 
 /// Refuses to change these of the chosen databases, if one is part of a cluster. One that has not joined yet is not.
 ///
@@ -16,7 +16,7 @@ pub(crate) fn refuse<'c>(
 ) -> Result<(), String> {
     let is_there = |settings: &&DatabaseConfig| settings.directory.join("data.mdb").exists();
     for settings in databases.filter(|settings| settings.cluster.is_some()).filter(is_there) {
-        let Some(database) = open_to_read(settings, chosen, program)? else {
+        let Some(database) = open_for_tool(settings, chosen, program)? else {
             continue;
         };
         let joined = database

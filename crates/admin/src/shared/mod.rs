@@ -2,8 +2,9 @@
 
 pub(crate) mod access_options;
 pub(crate) mod chosen;
+pub(crate) mod colour;
 pub(crate) mod config_database;
-pub(crate) mod connect;
+pub(crate) mod config_options;
 pub(crate) mod context_csn;
 pub(crate) mod filter;
 pub(crate) mod getopt;
@@ -16,5 +17,7 @@ pub(crate) mod owner;
 pub(crate) mod progress;
 pub(crate) mod replicas;
 pub(crate) mod running;
+pub(crate) mod shell;
 pub(crate) mod target;
+pub(crate) mod wanted;
 pub(crate) mod written;

@@ -5,7 +5,7 @@ use ironbark_directory::{Appraisal, OperationError};
 use ironbark_model::{Dn, ResultCode, Schema};
 use ironbark_store::Database;
 
-use super::{chosen::Chosen, open::open_to_read, options::Options};
+use super::{chosen::Chosen, open::open_for_tool, options::Options};
 
 /// All databases in order, opened for reading. An empty one is `None`.
 ///
@@ -19,7 +19,7 @@ pub(crate) fn open_all(configuration: &Configuration, program: &str) -> Result<V
     let all = configuration.databases.iter();
     all.map(|settings| {
         if settings.kind.has_suffix() {
-            open_to_read(settings, &chosen, program)
+            open_for_tool(settings, &chosen, program)
         } else {
             Ok(None)
         }

@@ -174,6 +174,7 @@ impl Options {
             debug: self.debug.unwrap_or(0),
             syslog_levels: 0,
             syslog: SyslogOptions::default(),
+            has_plain_time: false,
         };
         // This fails if there is already a log, which is then used.
         let _ = Log::install(log, Clock::system());

@@ -1,6 +1,8 @@
 //! The progress of long work: a bar or a counter on stderr, if stderr is a terminal.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use std::fmt::Write;
+
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 /// A bar if the total is known, otherwise a counter. It is invisible without a terminal.
 pub(crate) struct Progress(ProgressBar);
@@ -10,8 +12,8 @@ impl Progress {
     pub(crate) fn bytes(total: Option<u64>) -> Self {
         Self::new(
             total,
-            "{bar:30} {bytes}/{total_bytes} {binary_bytes_per_sec} {msg} eta {eta}",
-            "{spinner} {bytes} {binary_bytes_per_sec} {msg}",
+            "{bar:30} {megabytes}/{total_megabytes} MB {megabytes_per_sec} MB/s {msg} eta {eta}",
+            "{spinner} {megabytes} MB {megabytes_per_sec} MB/s {msg}",
         )
     }
 
@@ -19,8 +21,8 @@ impl Progress {
     pub(crate) fn entries(total: Option<u64>) -> Self {
         Self::new(
             total,
-            "{bar:30} {human_pos}/{human_len} entries {per_sec} eta {eta}",
-            "{spinner} {human_pos} entries {per_sec}",
+            "{bar:30} {human_pos}/{human_len} entries {whole_per_sec}/s eta {eta}",
+            "{spinner} {human_pos} entries {whole_per_sec}/s",
         )
     }
 
@@ -30,8 +32,10 @@ impl Progress {
     }
 
     fn new(total: Option<u64>, bar: &str, counter: &str) -> Self {
-        let style =
-            |template: &str| ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let style = |template: &str| {
+            let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+            KEYS.iter().fold(style, |style, (key, show)| style.with_key(key, *show))
+        };
         Self(match total {
             Some(total) => ProgressBar::new(total).with_style(style(bar)),
             None => ProgressBar::no_length().with_style(style(counter)),
@@ -63,6 +67,27 @@ impl Progress {
         self.0.suspend(|| eprintln!("{text}"));
     }
 }
+
+/// Shows a part of the progress.
+type Show = fn(&ProgressState, &mut dyn Write);
+
+/// Figures without fractions, which change too fast to be read. A failure to write shows as missing text.
+const KEYS: [(&str, Show); 4] = [
+    ("megabytes", |state, out| {
+        let _ = write!(out, "{}", state.pos() / MEGABYTE);
+    }),
+    ("total_megabytes", |state, out| {
+        let _ = write!(out, "{}", state.len().unwrap_or_default().div_ceil(MEGABYTE));
+    }),
+    ("megabytes_per_sec", |state, out| {
+        let _ = write!(out, "{:.0}", state.per_sec() / 1e6);
+    }),
+    ("whole_per_sec", |state, out| {
+        let _ = write!(out, "{:.0}", state.per_sec());
+    }),
+];
+
+const MEGABYTE: u64 = 1_000_000;
 
 impl Drop for Progress {
     fn drop(&mut self) {

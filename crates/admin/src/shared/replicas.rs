@@ -5,14 +5,14 @@ use ironbark_config::secret::masked;
 use ironbark_ldap_proto::{Filter, Scope};
 use ironbark_model::ldap_url::LdapUrl;
 
-use super::access_options::connect_to;
+use super::{access_options::connect_to, wanted};
 
 /// A connection to the server at `url`, and what the URL says.
 ///
 /// # Errors
 /// The message, with the URL.
 pub(crate) async fn connect(url: &str, settings: &ConnectSettings) -> Result<(LdapUrl, Client), String> {
-    let parsed = LdapUrl::parse(url).map_err(|error| format!("{}: {error}", masked(url)))?;
+    let parsed = wanted::url(url)?;
     let client = connect_to(&parsed, settings).await;
     let client = client.map_err(|error| format!("{}: {error}", masked(url)))?;
     Ok((parsed, client))

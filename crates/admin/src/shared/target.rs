@@ -1,7 +1,5 @@
 //! The database that a subcommand works on.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
 use ironbark_advisor::WrittenConfiguration;
@@ -10,6 +8,7 @@ use ironbark_server::Loaded;
 use super::{
     chosen::{Chosen, read_configuration},
     config_database,
+    config_options::ConfigOptions,
     options::Options,
     written::written,
 };
@@ -17,17 +16,8 @@ use super::{
 /// A database of a configuration.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Target {
-    /// The configuration, a slapd.conf
-    #[arg(short = 'f', long = "config", value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// The configuration, a directory
-    #[arg(
-        short = 'F',
-        long = "config-directory",
-        value_name = "DIRECTORY",
-        conflicts_with = "config"
-    )]
-    config_directory: Option<PathBuf>,
+    #[command(flatten)]
+    config: ConfigOptions,
     /// Number of the database, as slapcat -n counts
     #[arg(short = 'n', long, conflicts_with = "base")]
     pub(crate) number: Option<usize>,
@@ -39,14 +29,16 @@ pub(crate) struct Target {
 impl Target {
     /// Whether any option was given.
     pub(crate) fn is_given(&self) -> bool {
-        self.config.is_some() || self.config_directory.is_some() || self.number.is_some() || self.base.is_some()
+        self.config.is_given() || self.number.is_some() || self.base.is_some()
     }
+
     /// The configuration as it is written.
     ///
     /// # Errors
     /// The message for the user.
     pub(crate) fn written(&self) -> Result<WrittenConfiguration, String> {
-        written(self.config.as_deref(), self.config_directory.as_deref())
+        let config = self.config.or_new();
+        written(config.config.as_deref(), config.config_directory.as_deref())
     }
 
     /// The database, without those glued to it.
@@ -54,7 +46,7 @@ impl Target {
     /// # Errors
     /// An empty message: the error has been printed.
     pub(crate) fn choose(&self) -> Result<Chosen, String> {
-        Chosen::new(&self.options()).map_err(|()| String::new())
+        Chosen::new(&self.options(self.config.or_new_aloud())).map_err(|()| String::new())
     }
 
     /// The configuration itself, if cn=config is chosen.
@@ -62,17 +54,17 @@ impl Target {
     /// # Errors
     /// It cannot be read.
     pub(crate) fn configuration(&self) -> Result<Option<Loaded>, String> {
-        let options = self.options();
+        let options = self.options(self.config.or_new());
         config_database::is_chosen(&options)
             .then(|| read_configuration(&options))
             .transpose()
     }
 
-    fn options(&self) -> Options {
+    fn options(&self, config: ConfigOptions) -> Options {
         Options {
             program: "ironbark",
-            config_file: self.config.clone(),
-            config_directory: self.config_directory.clone(),
+            config_file: config.config,
+            config_directory: config.config_directory,
             number: self.number,
             suffix: self.base.clone(),
             unglued: true,

@@ -4,11 +4,15 @@ mod authenticate;
 pub(crate) mod socket;
 mod start_tls;
 
+use std::io::ErrorKind;
+
 use ironbark_model::ldap_url::{LdapUrl, Scheme};
 use tokio::task::spawn_blocking;
 
 use self::socket::{Address, Stream};
-use crate::{Client, ConnectSettings, Error, Options, StartTls, TlsChannel, client::Established, tls::Tls};
+use crate::{
+    Client, ConnectSettings, Error, Options, RawStream, StartTls, TlsChannel, client::Established, raw::Lent, tls::Tls,
+};
 
 impl Client {
     /// Connects to the first of the URLs whose server can be reached and secured, and binds there. Another server is
@@ -19,52 +23,86 @@ impl Client {
     /// URL ([`Error::Connect`], [`Error::ConnectTimeout`], [`Error::Tls`], [`Error::StartTlsRefused`],
     /// [`Error::Closed`], [`Error::Timeout`], [`Error::Protocol`]), or [`Error::NoServer`].
     pub async fn connect(settings: &ConnectSettings) -> Result<Self, Error> {
-        let mut errors = Vec::new();
-        for url in &settings.urls {
-            match attempt(settings, url).await {
-                Ok(client) => return Ok(client),
-                Err(error @ (Error::Setting { .. } | Error::BindRefused(_) | Error::Sasl { .. })) => return Err(error),
-                Err(error) => errors.push(error),
-            }
-        }
-        Err(match errors.pop() {
-            None => Error::setting("uri", "no URL is named"),
-            Some(only) if errors.is_empty() => only,
-            Some(last) => {
-                errors.push(last);
-                Error::NoServer(errors)
-            }
-        })
+        first(settings, false).await.map(|(client, _)| client)
+    }
+
+    /// Connects and binds in the same way, and gives the connection away.
+    ///
+    /// # Errors
+    /// As of [`Client::connect`].
+    pub async fn connect_raw(settings: &ConnectSettings) -> Result<RawStream, Error> {
+        let (_client, lent) = first(settings, true).await?;
+        let stream = lent.and_then(|lent| lent.take_back());
+        let stream = stream.ok_or_else(|| Error::closed(&ErrorKind::BrokenPipe.into()))?;
+        stream.into_raw().map_err(|error| Error::closed(&error))
     }
 }
 
-async fn attempt(settings: &ConnectSettings, url: &LdapUrl) -> Result<Client, Error> {
-    let options = Options::of(settings);
-    let address = Address::of(url);
+/// A client, and its stream if that is to be taken back.
+type Connected = (Client, Option<Lent>);
+
+/// The first of the URLs at which an attempt succeeds.
+async fn first(settings: &ConnectSettings, is_lent: bool) -> Result<Connected, Error> {
+    let mut errors = Vec::new();
+    for url in &settings.urls {
+        match attempt(settings, url, is_lent).await {
+            Ok(connected) => return Ok(connected),
+            Err(error @ (Error::Setting { .. } | Error::BindRefused(_) | Error::Sasl { .. })) => return Err(error),
+            Err(error) => errors.push(error),
+        }
+    }
+    Err(match errors.pop() {
+        None => Error::setting("uri", "no URL is named"),
+        Some(only) if errors.is_empty() => only,
+        Some(last) => {
+            errors.push(last);
+            Error::NoServer(errors)
+        }
+    })
+}
+
+async fn attempt(settings: &ConnectSettings, url: &LdapUrl, is_lent: bool) -> Result<Connected, Error> {
+    let (options, address) = (Options::of(settings), Address::of(url));
+    let (stream, established) = reach(settings, url, &address).await?;
+    let (client, lent) = if is_lent {
+        let lent = Lent::new(stream);
+        (Client::of(lent.clone(), options, established), Some(lent))
+    } else {
+        (Client::of(stream, options, established), None)
+    };
+    authenticate::bind(&client, &settings.bind, &address).await?;
+    Ok((client, lent))
+}
+
+/// A connection without a bind, secured as the settings say.
+async fn reach(
+    settings: &ConnectSettings,
+    url: &LdapUrl,
+    address: &Address,
+) -> Result<(Box<dyn Stream>, Established), Error> {
     let wants_tls = url.scheme == Scheme::Ldaps || settings.start_tls != StartTls::No;
     let tls = if wants_tls {
-        Some(prepare(settings, &address).await?)
+        Some(prepare(settings, address).await?)
     } else {
         None
     };
-    let (mut stream, local) = socket::open(&address, &settings.socket, options.connect_timeout).await?;
+    let timeout = Options::of(settings).connect_timeout;
+    let (mut stream, local) = socket::open(address, &settings.socket, timeout).await?;
     let is_secured = match settings.start_tls {
         _ if url.scheme == Scheme::Ldaps => true,
         StartTls::No => false,
-        StartTls::Yes | StartTls::Critical => start_tls::ask(&mut stream, &address, settings).await?,
+        StartTls::Yes | StartTls::Critical => start_tls::ask(&mut stream, address, settings).await?,
     };
     let (stream, channel) = match tls.filter(|_| is_secured) {
         None => (stream, None),
-        Some(tls) => secure(stream, &tls, &address, settings).await?,
+        Some(tls) => secure(stream, &tls, address, settings).await?,
     };
     let established = Established {
         url: Some(url.clone()),
         tls: channel,
         local,
     };
-    let client = Client::of(stream, options, established);
-    authenticate::bind(&client, &settings.bind, &address).await?;
-    Ok(client)
+    Ok((stream, established))
 }
 
 /// Files are read, and the resolver may be asked, on a thread that may block.

@@ -14,13 +14,37 @@ use tokio::{
     net::{TcpStream, UnixStream, lookup_host},
     time::timeout,
 };
+use tokio_rustls::client::TlsStream;
 
-use crate::{Error, Keepalive, SocketSettings};
+use crate::{Error, Keepalive, RawStream, SocketSettings};
 
 /// A connection, with or without TLS.
-pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {
+    /// The same without tokio.
+    ///
+    /// # Errors
+    /// Of the system.
+    fn into_raw(self: Box<Self>) -> io::Result<RawStream>;
+}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+impl Stream for TcpStream {
+    fn into_raw(self: Box<Self>) -> io::Result<RawStream> {
+        RawStream::tcp(*self)
+    }
+}
+
+impl Stream for UnixStream {
+    fn into_raw(self: Box<Self>) -> io::Result<RawStream> {
+        RawStream::unix(*self)
+    }
+}
+
+impl Stream for TlsStream<Box<dyn Stream>> {
+    fn into_raw(self: Box<Self>) -> io::Result<RawStream> {
+        let (socket, tls) = self.into_inner();
+        Ok(socket.into_raw()?.secured_by(tls))
+    }
+}
 
 /// A socket, and its own address if it has one: `IP=192.0.2.1:40000`, as slapd names it.
 pub(crate) type Opened = (Box<dyn Stream>, Option<String>);

@@ -12,6 +12,7 @@ mod flow;
 #[cfg(feature = "gssapi")]
 mod gssapi;
 mod liars;
+mod raw;
 mod sasl;
 mod tls;
 mod urls;

@@ -1,6 +1,6 @@
 //! The session of a tree: reads the newest one, and watches for the next.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use ironbark_config::cluster::ClusterConfig;
 use ironbark_directory::{CommonTree, InMemoryTree, Seat};
@@ -18,7 +18,7 @@ use crate::{
         Etcd, Failure, Watch,
         json::{Number, Octets, WatchCreate},
     },
-    log::{ServerId, Shared},
+    log::ServerId,
     membership::{Failures, Membership},
     session::SILENCE,
     trim::Trimmer,
@@ -37,7 +37,7 @@ impl TreeSession {
         suffix: &str,
         config: Arc<ClusterConfig>,
         id: ServerId,
-        seat: Seat,
+        seat: (Seat, Option<&Path>),
         tree: Arc<dyn InMemoryTree>,
     ) -> Self {
         let place = tree.place().unwrap_or_default();
@@ -50,9 +50,9 @@ impl TreeSession {
         }
     }
 
-    /// What is known of it.
-    pub(crate) fn shared(&self) -> Arc<Shared> {
-        Arc::clone(&self.newest.shared)
+    /// The tree as a part of the cluster.
+    pub(crate) fn member(&self) -> Arc<Membership> {
+        Arc::clone(&self.member)
     }
 
     /// Serves until it is dropped.

@@ -1,6 +1,6 @@
 //! One connection: its socket, its buffers, and the requests under way on it.
 
-use std::io::{ErrorKind, Read, Write};
+use std::{io::ErrorKind, os::fd::RawFd};
 
 use super::measures::{Answered, Measures};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 
 /// A connection of a worker.
 pub(super) struct Connection {
-    stream: Stream,
+    stream: Box<dyn Stream>,
     requests: Box<dyn Requests>,
     slots: Vec<UnderWay>,
     free: Vec<Slot>,
@@ -57,7 +57,7 @@ pub(super) enum Sent {
 pub(super) struct Lost(pub(super) String);
 
 impl Connection {
-    pub(super) fn new(stream: Stream, requests: Box<dyn Requests>, in_flight: u16) -> Self {
+    pub(super) fn new(stream: Box<dyn Stream>, requests: Box<dyn Requests>, in_flight: u16) -> Self {
         // The lowest slot is taken first.
         let free: Vec<Slot> = (0..in_flight).rev().filter_map(Slot::new).collect();
         Self {
@@ -73,8 +73,8 @@ impl Connection {
         }
     }
 
-    pub(super) fn stream(&self) -> &Stream {
-        &self.stream
+    pub(super) fn descriptor(&self) -> RawFd {
+        self.stream.as_raw_fd()
     }
 
     pub(super) fn under_way(&self) -> usize {
@@ -134,7 +134,15 @@ impl Connection {
         }
         self.output.clear();
         self.written = 0;
-        Ok(())
+        loop {
+            return match self.stream.flush() {
+                Ok(()) => Ok(()),
+                // The poll tells when there is room for the rest.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => Err(Lost(error.to_string())),
+            };
+        }
     }
 
     /// Reads once into `buffer`. Returns the number of octets, or `None` when there are none.

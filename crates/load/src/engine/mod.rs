@@ -111,6 +111,31 @@ struct Outcome {
     own: (Usage, Usage),
 }
 
+impl Plan {
+    /// Whether it can be carried out.
+    ///
+    /// # Errors
+    /// [`EngineError::Plan`]: a number is out of its range.
+    pub fn check(&self) -> Result<(), EngineError> {
+        let refuse = |text: &str| Err(EngineError::Plan(text.to_owned()));
+        if self.connections == 0 || self.threads == 0 {
+            return refuse("at least one connection and one thread are needed");
+        }
+        if self.in_flight == 0 || self.in_flight > Slot::MOST {
+            return Err(EngineError::Plan(format!("requests in flight: 1 to {}", Slot::MOST)));
+        }
+        if self.duration.is_zero() {
+            return refuse("a measurement takes longer than no time");
+        }
+        if let Arrival::Open { rate } = self.arrival
+            && !(rate.is_finite() && (0.001..=1e9).contains(&rate))
+        {
+            return refuse("the rate is 0.001 to 1,000,000,000 requests a second");
+        }
+        Ok(())
+    }
+}
+
 /// Runs a workload once. `progress` is called some times a second.
 ///
 /// # Errors
@@ -121,7 +146,7 @@ pub fn run(
     target: &Target,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Point, EngineError> {
-    check(plan)?;
+    plan.check()?;
     if let Some(pid) = plan.server {
         // The server gets no request if its figures are not available.
         Process::new(pid).memory().map_err(system("the server's process"))?;
@@ -150,25 +175,6 @@ pub fn run(
     drop(sender);
     let outcomes = collect(&receiver, &shared, progress)?;
     summarize(workload, plan, outcomes)
-}
-
-fn check(plan: &Plan) -> Result<(), EngineError> {
-    let refuse = |text: &str| Err(EngineError::Plan(text.to_owned()));
-    if plan.connections == 0 || plan.threads == 0 {
-        return refuse("at least one connection and one thread are needed");
-    }
-    if plan.in_flight == 0 || plan.in_flight > Slot::MOST {
-        return Err(EngineError::Plan(format!("requests in flight: 1 to {}", Slot::MOST)));
-    }
-    if plan.duration.is_zero() {
-        return refuse("a measurement takes longer than no time");
-    }
-    if let Arrival::Open { rate } = plan.arrival
-        && !(rate.is_finite() && (0.001..=1e9).contains(&rate))
-    {
-        return refuse("the rate is 0.001 to 1,000,000,000 requests a second");
-    }
-    Ok(())
 }
 
 fn collect(

@@ -7,7 +7,6 @@ use std::{
 
 use ironbark_runtime::Clock;
 use mio::{Events, Interest, Poll, Token, unix::SourceFd};
-use std::os::fd::AsRawFd as _;
 
 use super::{
     Arrival, EngineError, Outcome, Plan, Shared,
@@ -93,7 +92,7 @@ impl Worker {
     pub(super) fn connect(&mut self, target: &Target, requests: Box<dyn Requests>) -> Result<(), EngineError> {
         let connection = Connection::new(target.connect()?, requests, self.plan.in_flight);
         let token = Token(self.connections.len());
-        let descriptor = connection.stream().as_raw_fd();
+        let descriptor = connection.descriptor();
         let interest = Interest::READABLE | Interest::WRITABLE;
         let registered = self
             .poll

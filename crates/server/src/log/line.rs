@@ -4,6 +4,8 @@ use std::{cell::RefCell, fmt::Write as _, io::Write as _};
 
 use ironbark_runtime::{UtcTime, WallTime};
 
+use super::file::local_time;
+
 thread_local! {
     /// Its address identifies the thread, as the thread's own address does in slapd's lines.
     static MARK: u8 = const { 0 };
@@ -44,11 +46,31 @@ pub(super) fn push_rfc3339_stamp(line: &mut String, time: UtcTime) {
     );
 }
 
-/// Writes one line of the debug form to stderr, in one system call.
-pub(super) fn to_stderr(time: WallTime, text: &str) {
+/// Appends `2026-11-21 21:45:14.123 `, in the time zone of the machine.
+fn push_plain_stamp(line: &mut String, time: WallTime) {
+    let time = local_time(time);
+    let _ = write!(
+        line,
+        "{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:03} ",
+        time.year,
+        time.month,
+        time.day,
+        time.hour,
+        time.minute,
+        time.second,
+        time.microsecond / 1_000
+    );
+}
+
+/// Writes one line to stderr, in one system call: of the debug form, or with the time for people.
+pub(super) fn to_stderr(time: WallTime, has_plain_time: bool, text: &str) {
     LINE.with_borrow_mut(|line| {
         line.clear();
-        push_debug_prefix(line, time, thread_number());
+        if has_plain_time {
+            push_plain_stamp(line, time);
+        } else {
+            push_debug_prefix(line, time, thread_number());
+        }
         line.push_str(text);
         line.push('\n');
         // There is nowhere left to report a failure.

@@ -54,6 +54,8 @@ pub struct LogOptions {
     pub syslog_levels: LevelMask,
     /// The syslog daemon, and the identity for its messages.
     pub syslog: SyslogOptions,
+    /// Whether lines on stderr have the time for people instead of slapd's.
+    pub has_plain_time: bool,
 }
 
 struct Shared {
@@ -70,6 +72,7 @@ struct Shared {
     /// `logfile-only`.
     file_only: AtomicBool,
     has_file: AtomicBool,
+    has_plain_time: bool,
     /// Derived from the four above.
     to_stderr: AtomicU32,
     to_syslog: AtomicU32,
@@ -148,6 +151,7 @@ impl Log {
             name: options.syslog.name.clone(),
             file_only: AtomicBool::new(false),
             has_file: AtomicBool::new(false),
+            has_plain_time: options.has_plain_time,
             to_stderr: AtomicU32::new(0),
             to_syslog: AtomicU32::new(0),
             to_file: AtomicU32::new(0),
@@ -307,7 +311,7 @@ impl Log {
         let shared = &self.0;
         let now = shared.clock.now();
         if mask & shared.to_stderr.load(Ordering::Relaxed) != 0 {
-            line::to_stderr(now, text);
+            line::to_stderr(now, shared.has_plain_time, text);
         }
         let to_syslog = mask & shared.to_syslog.load(Ordering::Relaxed) != 0;
         let to_file = mask & shared.to_file.load(Ordering::Relaxed) != 0;

@@ -15,6 +15,7 @@ fn options(debug: LevelMask, levels: LevelMask) -> LogOptions {
         debug,
         syslog_levels: levels,
         syslog: SyslogOptions::default(),
+        has_plain_time: false,
     }
 }
 

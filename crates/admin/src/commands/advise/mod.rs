@@ -2,84 +2,68 @@
 
 mod report;
 
-use std::{path::PathBuf, time::Duration};
-
 use clap::Args;
 use ironbark_advisor::index::{self, DatabaseStatistics, Index, Kind, SearchStatistics, Term};
 use ironbark_client::{Client, Search, SearchEntry};
-use ironbark_ldap_proto::{Filter, Scope};
+use ironbark_ldap_proto::{Filter, ResultCode, Scope};
 
-use crate::shared::connect::connect;
+use crate::shared::access_options::ServerOptions;
 
 /// Options of `ironbark advise`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Advise {
-    /// The server: ldap://host:port/ or ldapi://%2Fpath/
-    #[arg(short = 'H', long, default_value = "ldap://127.0.0.1/", value_name = "URL")]
-    url: String,
-    /// A name that may read cn=Monitor; anonymous without it
-    #[arg(short = 'D', long, value_name = "DN")]
-    bind_dn: Option<String>,
-    /// The password
-    #[arg(short = 'w', long, requires = "bind_dn", conflicts_with = "password_file")]
-    password: Option<String>,
-    /// A file whose whole content is the password
-    #[arg(short = 'y', long, requires = "bind_dn", value_name = "FILE")]
-    password_file: Option<PathBuf>,
+    #[command(flatten)]
+    server: ServerOptions,
     /// Average number of entries that a search must read in vain to be worth an index
     #[arg(long, default_value_t = index::THRESHOLD, value_name = "ENTRIES")]
     threshold: u64,
-    /// Longest wait for an answer in seconds
-    #[arg(long, default_value_t = 10)]
-    timeout: u64,
 }
+
+const EXAMPLES: &str = "Examples:
+  ironbark advise -ZZ --ca-file directory/tls/ca.crt -D cn=admin,o=Example -W
+  ironbark advise -H ldapi:/// -Y EXTERNAL";
 
 /// The entry of the server's record.
 const BASE: &str = "cn=Ironbark,cn=Monitor";
 
 impl Advise {
     pub(super) fn run(&self) -> Result<(), String> {
-        let password = match &self.password_file {
-            Some(path) => std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?,
-            None => self.password.clone().unwrap_or_default().into_bytes(),
-        };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
-        let entries = runtime
-            .block_on(self.read(&password))
-            .map_err(|error| format!("{}: {error}", self.url))?;
+        let (url, entries) = runtime.block_on(self.read())?;
         let databases = databases(&entries);
         if databases.is_empty() {
-            return Err(format!(
-                "{}: {BASE} shows no database: configure cn=Monitor (database monitor), and let this user read it",
-                self.url
-            ));
+            return Err(format!("{url}: {NOTHING}"));
         }
         let advice = index::advise(&databases, self.threshold);
         print!("{}", report::text(&databases, &advice));
         Ok(())
     }
 
-    async fn read(&self, password: &[u8]) -> Result<Vec<SearchEntry>, String> {
-        let client = connect(&self.url, Duration::from_secs(self.timeout.max(1))).await?;
-        if let Some(name) = &self.bind_dn {
-            let bound = client.simple_bind(name, password, &[]).await;
-            let bound = bound.map_err(|error| error.to_string())?;
-            bound.success().map_err(|error| format!("{name}: {error}"))?;
-        }
-        let entries = entries(&client).await?;
+    async fn read(&self) -> Result<(String, Vec<SearchEntry>), String> {
+        let (url, client) = self.server.connect().await?;
+        let entries = entries(&client).await.map_err(|error| format!("{url}: {error}"))?;
         // The answer is complete; errors at the end of the connection do not matter.
         let _ = client.unbind().await;
-        Ok(entries)
+        Ok((url, entries))
     }
 }
+
+/// What is to be done if nothing is shown.
+const NOTHING: &str = "cn=Ironbark,cn=Monitor shows no database to this identity: the server needs `database monitor`, \
+     with an access rule that lets this identity read it";
 
 async fn entries(client: &Client) -> Result<Vec<SearchEntry>, String> {
     let filter = Filter::parse(b"(objectClass=*)", 1).map_err(|error| error.to_string())?;
     let search = Search::new(BASE, Scope::WholeSubtree, filter).with_attributes(&["*", "+"]);
     let answer = client.search(&search, &[]).map_err(|error| error.to_string())?;
     let outcome = answer.collect().await.map_err(|error| error.to_string())?;
-    outcome.result.success().map_err(|error| format!("{BASE}: {error}"))?;
+    match outcome.result.code {
+        // As access rules hide it, too.
+        ResultCode::NO_SUCH_OBJECT | ResultCode::INSUFFICIENT_ACCESS_RIGHTS => return Ok(Vec::new()),
+        _ => outcome.result.success().map_err(|error| format!("{BASE}: {error}"))?,
+    };
     Ok(outcome.entries)
 }
 

@@ -13,6 +13,8 @@ use std::{
 use ironbark_ldif::{NoFiles, Reader};
 use ironbark_runtime::Clock;
 
+use crate::shared::shell;
+
 /// Complaints that are shown; the others are counted.
 const SHOWN: usize = 10;
 /// What slapadd says after the reason; the line of the record follows.
@@ -59,7 +61,7 @@ impl fmt::Display for Source<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => write!(formatter, "{}", path.display()),
-            Self::Slapcat(_, suffix) => write!(formatter, "slapcat -b \"{suffix}\""),
+            Self::Slapcat(_, suffix) => write!(formatter, "slapcat -b {}", shell::quoted(suffix)),
         }
     }
 }
@@ -140,7 +142,11 @@ fn feed(source: &Source<'_>, configuration: (&str, &Path), sink: Option<ChildStd
                 .wait()
                 .map_err(|error| format!("{}: {error}", program.display()))?;
             if !ended.success() {
-                return Err(format!("{} -b \"{suffix}\" ended with {ended}", program.display()));
+                return Err(format!(
+                    "{} -b {} ended with {ended}",
+                    program.display(),
+                    shell::quoted(suffix)
+                ));
             }
             copied.map_err(|error| format!("{}: {error}", program.display()))
         }

@@ -19,6 +19,7 @@ use self::{
 
 /// Options of `ironbark check-migration`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct CheckMigration {
     /// slapd's configuration: the directory (slapd.d), or the file (slapd.conf)
     installation: PathBuf,
@@ -29,6 +30,10 @@ pub(crate) struct CheckMigration {
     #[arg(long, value_name = "PROGRAM")]
     slapcat: Option<PathBuf>,
 }
+
+const EXAMPLES: &str = "Examples:
+  ironbark check-migration /etc/ldap/slapd.d --slapcat /usr/sbin/slapcat
+  ironbark check-migration slapd.conf --ldif data.ldif";
 
 /// What the page tells.
 struct Report<'r> {
@@ -82,7 +87,7 @@ impl CheckMigration {
                 Err(text) => report.failed = Some(text),
             }
         }
-        print!("{}", page::page(&report));
+        anstream::print!("{}", page::page(&report));
         if report.is_possible() {
             Ok(())
         } else {

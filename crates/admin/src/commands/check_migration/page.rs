@@ -6,6 +6,10 @@ use ironbark_advisor::{Class, Finding, Place};
 use ironbark_config::parts::{Part, PartKind, module_name};
 
 use super::{Report, start::Start};
+use crate::shared::{
+    colour::{bad, good},
+    shell,
+};
 
 /// Lines of a list.
 const SHOWN: usize = 25;
@@ -21,11 +25,17 @@ pub(super) fn page(report: &Report<'_>) -> String {
     let obstacles = obstacles(report);
     let differences = differences(report);
     let verdict = match (obstacles.len(), differences.len()) {
-        (0, 0) => "GO: Ironbark takes this installation as it stands.".to_owned(),
-        (0, 1) => "GO: Ironbark takes this installation. One thing will differ.".to_owned(),
-        (0, count) => format!("GO: Ironbark takes this installation. {count} things will differ."),
-        (1, _) => "NO-GO: one thing stands in the way.".to_owned(),
-        (count, _) => format!("NO-GO: {count} things stand in the way."),
+        (0, 0) => format!("{}: Ironbark takes this installation as it stands.", good("GO")),
+        (0, 1) => format!(
+            "{}: Ironbark takes this installation. One thing will differ.",
+            good("GO")
+        ),
+        (0, count) => format!(
+            "{}: Ironbark takes this installation. {count} things will differ.",
+            good("GO")
+        ),
+        (1, _) => format!("{}: one thing stands in the way.", bad("NO-GO")),
+        (count, _) => format!("{}: {count} things stand in the way.", bad("NO-GO")),
     };
     let _ = writeln!(text, "Migration of {} to Ironbark\n\n{verdict}\n", report.named);
     let (obeyed, meaningless) = report.written.counts();
@@ -229,7 +239,7 @@ fn next(report: &Report<'_>, text: &mut String) {
 /// `slapcat -F /etc/ldap/slapd.d`
 fn option(report: &Report<'_>, tool: &str) -> String {
     let letter = if report.written.is_directory() { "-F" } else { "-f" };
-    format!("{tool} {letter} {}", report.named)
+    format!("{tool} {letter} {}", shell::quoted(&report.named))
 }
 
 fn command(report: &Report<'_>, tool: &str) -> String {

@@ -18,7 +18,7 @@ pub(super) fn run(target: &Target, replaces: bool) -> Result<(), String> {
     let chosen = target.choose()?;
     let settings = settings(&chosen)?;
     let (suffix, config) = member(settings)?;
-    let database = open_to_read(settings, &chosen, "ironbark")?.ok_or("the database is empty")?;
+    let database = open_to_read(settings, &chosen)?.ok_or("the database is empty")?;
     let place = database
         .snapshot()
         .and_then(|snapshot| snapshot.view().log_place())

@@ -12,20 +12,27 @@ use crate::shared::{chosen::Chosen, target::Target};
 
 /// Options of `ironbark cluster`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Cluster {
     #[command(subcommand)]
     command: ClusterCommand,
 }
 
+const EXAMPLES: &str = "Examples:
+  ironbark cluster status -f directory/slapd.conf
+  ironbark cluster begin -f directory/slapd.conf";
+
 #[derive(Debug, Subcommand)]
 enum ClusterCommand {
     /// Show the log, the members of etcd, and the servers with what each one has
+    #[command(after_help = "Examples:\n  ironbark cluster status -f directory/slapd.conf")]
     Status {
         #[command(flatten)]
         target: Target,
     },
     /// Let the log in etcd begin with the database: after etcd has lost its data, or a backup was restored. With `-n
     /// 0`, put the configuration of this server there
+    #[command(after_help = "Examples:\n  ironbark cluster begin -f directory/slapd.conf")]
     Begin {
         #[command(flatten)]
         target: Target,

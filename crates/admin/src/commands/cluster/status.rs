@@ -7,7 +7,7 @@ use ironbark_runtime::Clock;
 use ironbark_store::LogPlace;
 
 use super::{member, settings};
-use crate::shared::target::Target;
+use crate::shared::{colour::bad, target::Target};
 
 /// A server that has told nothing for so many seconds is taken for gone.
 const GONE_S: i64 = 30;
@@ -27,7 +27,7 @@ pub(super) fn run(target: &Target) -> Result<(), String> {
     let normalized = String::from_utf8_lossy(suffix.normalized()).into_owned();
     let overview = Overview::of(config, &normalized)?;
     let (text, is_well) = shown(suffix.pretty(), &overview, Clock::system().now().unix_seconds());
-    print!("{text}");
+    anstream::print!("{text}");
     if is_well { Ok(()) } else { Err(String::new()) }
 }
 
@@ -83,13 +83,28 @@ fn shown(suffix: &str, overview: &Overview, now: i64) -> (String, bool) {
         is_well &= is_fine;
         line("server", &format!("{}  {state}", server.name));
     }
+    if !overview.servers.iter().any(|server| is_there(server, now)) {
+        is_well = false;
+        line("server", &bad("none is running").to_string());
+    }
     (text, is_well)
+}
+
+/// Whether a server runs, as far as it has told.
+fn is_there(server: &Node, now: i64) -> bool {
+    !server.has_ended && now.saturating_sub(server.at) <= GONE_S
 }
 
 /// What a server is doing, and whether that is well. One that is gone may have been stopped.
 fn state(server: &Node, end: &LogPlace, now: i64) -> (String, bool) {
     let ago = now.saturating_sub(server.at).max(0);
-    if ago > GONE_S {
+    if server.has_ended {
+        return (
+            format!("was stopped {ago} s ago; it had change {}", server.position),
+            true,
+        );
+    }
+    if !is_there(server, now) {
         return (
             format!("not heard of for {ago} s; it had change {}", server.position),
             true,
@@ -101,7 +116,11 @@ fn state(server: &Node, end: &LogPlace, now: i64) -> (String, bool) {
     }
     if !server.is_ready {
         return (
-            format!("is not ready; it has change {}; its log says why", server.position),
+            format!(
+                "{}; it has change {}; its log says why",
+                bad("is not ready"),
+                server.position
+            ),
             false,
         );
     }
@@ -141,6 +160,7 @@ mod tests {
             is_ready,
             is_of_log: true,
             copied: None,
+            has_ended: false,
             at,
         }
     }
@@ -150,15 +170,40 @@ mod tests {
     }
 
     #[test]
+    fn when_no_server_runs_all_is_not_well() {
+        let of = |servers: Vec<Node>| Overview {
+            end: Some(end()),
+            first: Some(1),
+            is_tree: false,
+            waiting: 0,
+            members: Vec::new(),
+            servers,
+        };
+        let stopped = Node {
+            has_ended: true,
+            ..node(7, false, 99)
+        };
+        let (text, is_well) = shown("dc=x", &of(vec![stopped, node(7, true, 60)]), 100);
+        assert!(!is_well && text.contains("none is running"), "{text}");
+        assert!(text.contains("a[1]  was stopped 1 s ago; it had change 7\n"), "{text}");
+        assert!(!shown("dc=x", &of(Vec::new()), 100).1);
+        let one = Node {
+            has_ended: true,
+            ..node(7, false, 99)
+        };
+        assert!(
+            shown("dc=x", &of(vec![one, node(7, true, 99)]), 100).1,
+            "the others go on"
+        );
+    }
+
+    #[test]
     fn only_a_server_that_is_there_and_does_not_follow_is_not_well() {
+        let not_ready = format!("{}; it has change 5; its log says why", bad("is not ready"));
         for (server, wanted, is_well) in [
             (node(7, true, 100), "has change 7, digest 00000000", true),
             (node(5, true, 99), "has change 5, 2 behind 1 s ago", true),
-            (
-                node(5, false, 99),
-                "is not ready; it has change 5; its log says why",
-                false,
-            ),
+            (node(5, false, 99), not_ready.as_str(), false),
             (node(5, false, 50), "not heard of for 50 s; it had change 5", true),
         ] {
             assert_eq!(state(&server, &end(), 100), (wanted.to_owned(), is_well));

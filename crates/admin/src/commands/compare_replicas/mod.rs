@@ -16,6 +16,7 @@ use crate::shared::access_options::AccessOptions;
 
 /// Options of `ironbark compare-replicas`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct CompareReplicas {
     /// The servers, ldap:// ldaps:// or ldapi://. Others are compared with the first one. A URL may name its base
     #[arg(required = true, num_args = 2.., value_name = "URL")]
@@ -38,6 +39,10 @@ pub(crate) struct CompareReplicas {
     #[arg(long, default_value_t = 100, value_name = "NUMBER")]
     names: usize,
 }
+
+const EXAMPLES: &str = "Examples:
+  ironbark compare-replicas ldap://a/ ldap://b/ -Z --ca-file ca.crt
+  ironbark compare-replicas --deep --wait 60 ldap://a/ ldap://b/";
 
 impl CompareReplicas {
     /// Exit status 0: equal, 1: different, 2: an error.

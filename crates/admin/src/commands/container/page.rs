@@ -7,7 +7,8 @@ use super::variables::{self, Image, Variable};
 /// The table for a terminal.
 pub(super) fn help() -> String {
     let mut text = String::from(
-        "Environment variables (docs/container.md). NAME_FILE names a file with the value of one marked *.\n",
+        "Examples:\n  ironbark container\n  ironbark container --table > variables.md\n\n\
+         Environment variables (docs/container.md). NAME_FILE names a file with the value of one marked *.\n",
     );
     for (title, image) in SECTIONS {
         let _ = writeln!(text, "\n{title}:");

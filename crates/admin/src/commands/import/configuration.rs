@@ -10,6 +10,7 @@ use super::{
     source::Source,
     survey::{is_within, plain},
 };
+use crate::commands::init;
 
 /// A database of the new directory.
 #[derive(Clone, Debug)]
@@ -145,6 +146,8 @@ pub(super) fn configuration(parts: &Parts<'_>, schema_files: &[&str]) -> Result<
         };
         self::database(&mut text, parts, database, &path(&folder)?);
     }
+    text.push('\n');
+    text.push_str(&init::monitor(&quoted(parts.administrator)));
     Ok(text)
 }
 

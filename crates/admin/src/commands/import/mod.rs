@@ -37,9 +37,11 @@ use self::{
     survey::{Survey, is_within, plain},
 };
 use super::init::{self, Foundation};
+use crate::shared::{access_options::USUAL_URL, shell};
 
 /// Options of `ironbark import`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Import {
     /// What has written the data; recognized from the data without it
     #[arg(long, value_enum)]
@@ -60,6 +62,10 @@ pub(crate) struct Import {
     #[arg(required = true, value_name = "DATA.ldif")]
     data: Vec<PathBuf>,
 }
+
+const EXAMPLES: &str = "Examples:
+  ironbark import --output ./directory data.ldif
+  ironbark import --config dse.ldif --output ./directory userroot.ldif";
 
 /// The file with the definitions of the old server.
 const IMPORTED: &str = "imported.schema";
@@ -378,6 +384,7 @@ fn make_folders(directory: &Path, databases: &[Database]) -> Result<(), String> 
 }
 
 fn farewell(foundation: &Foundation, administrator: &str, entries: u64) -> String {
+    let config = shell::quoted_path(&foundation.directory.join("slapd.conf"));
     let directory = foundation.directory.display();
     format!(
         "{entries} entries are in {directory}. Read {directory}/report.md: it says what was changed and why.
@@ -387,7 +394,7 @@ fn farewell(foundation: &Foundation, administrator: &str, entries: u64) -> Strin
 
 The password is shown only once; {directory}/slapd.conf has only its hash. Next:
 
-  ironbark serve -c {directory}/slapd.conf -l ldap://127.0.0.1:3890/
+  ironbark serve -f {config} -H {USUAL_URL}
 ",
         String::from_utf8_lossy(&foundation.password)
     )

@@ -10,6 +10,7 @@ use super::{
     source::Source,
     tally::{Count, Counts, Tally},
 };
+use crate::shared::{access_options::USUAL_URL, shell};
 
 /// What the report tells.
 pub(super) struct Report<'r> {
@@ -211,12 +212,14 @@ fn settings(report: &Report<'_>, text: &mut String) {
 
 fn next(report: &Report<'_>, text: &mut String) {
     let directory = report.directory.display();
+    let config = shell::quoted_path(&report.directory.join("slapd.conf"));
+    let folder = shell::quoted_path(report.directory);
     let _ = write!(
         text,
         "\n## What to do next\n\n\
          1. Read this report, and left-out.ldif beside it if there is one.\n\
          2. Write access rules in {directory}/slapd.conf. The administrator is `{}`.\n\
-         3. Serve: `ironbark serve -c {directory}/slapd.conf -l ldap://127.0.0.1:3890/`.\n\
+         3. Serve: `ironbark serve -f {config} -H {USUAL_URL}`.\n\
          4. Compare what clients find here and there, and then point them here.\n",
         plain(report.administrator)
     );
@@ -225,7 +228,7 @@ fn next(report: &Report<'_>, text: &mut String) {
             text,
             "5. To keep the certificate of 389, take it out of its NSS database. pwdfile.txt has the password of that \
              database; another one, for the file between, is asked for. Clients trust the same authority as before.\n\n    \
-             cd {directory}\n    \
+             cd {folder}\n    \
              pk12util -d /etc/dirsrv/slapd-INSTANCE -k /etc/dirsrv/slapd-INSTANCE/pwdfile.txt -n Server-Cert -o \
              server.p12\n    \
              openssl pkcs12 -in server.p12 -nokeys -clcerts -out tls/server.crt\n    \

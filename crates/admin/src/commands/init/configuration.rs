@@ -15,14 +15,20 @@ fn quoted_path(path: &Path) -> Result<String, String> {
         .ok_or_else(|| format!("{}: the name is not UTF-8", path.display()))
 }
 
+/// The lines that name the schema files.
+fn includes(directory: &Path) -> Result<String, String> {
+    let folder = directory.join("schema");
+    let lines: Result<Vec<_>, String> = SCHEMA
+        .iter()
+        .map(|(name, _)| Ok(format!("include {}", quoted_path(&folder.join(name))?)))
+        .collect();
+    Ok(lines?.join("\n"))
+}
+
 /// The text of slapd.conf. `hash` is the hash of the administrator's password.
 pub(super) fn configuration(directory: &Path, suffix: &Suffix, hash: &str) -> Result<String, String> {
     let path = |name: &str| quoted_path(&directory.join(name));
-    let includes: Result<Vec<_>, String> = SCHEMA
-        .iter()
-        .map(|(name, _)| Ok(format!("include {}", path(&format!("schema/{name}"))?)))
-        .collect();
-    let includes = includes?.join("\n");
+    let includes = includes(directory)?;
     let (dn, root) = (quoted(&suffix.dn), quoted(&format!("cn=admin,{}", suffix.dn)));
     Ok(format!(
         "# Made by `ironbark init`. The administrator's password is stored hashed.
@@ -76,7 +82,9 @@ overlay ppolicy
 ppolicy_default {policy}
 ppolicy_hash_cleartext
 ppolicy_quality_forbid uid cn sn givenName mail
-",
+
+{monitor}",
+        monitor = monitor(&root),
         certificate = path("tls/server.crt")?,
         key = path("tls/server.key")?,
         policy = quoted(&suffix.policy()),
@@ -85,6 +93,19 @@ ppolicy_quality_forbid uid cn sn givenName mail
         data = path("data")?,
         hash = quoted(hash),
     ))
+}
+
+/// The database cn=Monitor, for the administrator with this name (quoted), and for root on the machine itself.
+pub(in crate::commands) fn monitor(administrator: &str) -> String {
+    format!(
+        "# What the server does: `ironbark advise` and `ironbark replica status` read it.
+database monitor
+access to dn.subtree=\"cn=Monitor\"
+  by dn.exact={administrator} read
+  by dn.exact=\"gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth\" read
+  by * none
+"
+    )
 }
 
 #[cfg(test)]

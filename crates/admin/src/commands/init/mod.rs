@@ -23,11 +23,13 @@ use ironbark_model::{
 use ironbark_runtime::{Clock, Randomness};
 
 use self::configuration::configuration;
-pub(super) use self::suffix::Suffix;
+pub(super) use self::{configuration::monitor, suffix::Suffix};
 use super::{slapadd, slappasswd};
+use crate::shared::{access_options::USUAL_URL, shell};
 
 /// Options of `ironbark init`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Init {
     /// The directory to create; it must not exist, or be empty
     directory: PathBuf,
@@ -41,6 +43,10 @@ pub(crate) struct Init {
     #[arg(long = "name", value_name = "HOST")]
     names: Vec<String>,
 }
+
+const EXAMPLES: &str = "Examples:
+  ironbark init ./directory --suffix dc=example,dc=com
+  ironbark init /srv/ldap --suffix o=Example --name ldap.example.com";
 
 /// A new directory with folders, schema files and certificate, and without configuration.
 pub(super) struct Foundation {
@@ -123,7 +129,7 @@ pub(super) fn lay_foundation(directory: &Path, names: &[String]) -> Result<Found
 }
 
 /// The schema of the new directory.
-fn schema() -> Result<Arc<Schema>, String> {
+pub(super) fn schema() -> Result<Arc<Schema>, String> {
     let mut builder = SchemaBuilder::new();
     for (name, text) in SCHEMA {
         file::read(&mut builder, text, &Arc::from(*name)).map_err(|errors| errors.to_string())?;
@@ -184,19 +190,23 @@ pub(super) fn hash(secret: &[u8], randomness: &Randomness) -> Result<String, Str
 }
 
 fn welcome(directory: &Path, suffix: &Suffix, secret: &str) -> String {
+    let path = |name: &str| shell::quoted_path(&directory.join(name));
+    let (config, authority) = (path("slapd.conf"), path("tls/ca.crt"));
+    let administrator = format!("cn=admin,{}", suffix.dn);
+    let (name, base) = (shell::quoted(&administrator), shell::quoted(&suffix.dn));
     let directory = directory.display();
-    let dn = &suffix.dn;
     format!(
         "A new directory is in {directory}.
 
-  administrator  cn=admin,{dn}
+  administrator  {administrator}
   password       {secret}
 
 The password is shown only once; {directory}/slapd.conf has only its hash. Next:
 
-  ironbark serve -c {directory}/slapd.conf -l ldap://127.0.0.1:3890/
-  ironbark health -H ldap://127.0.0.1:3890/
-  LDAPTLS_CACERT={directory}/tls/ca.crt ldapsearch -x -ZZ -H ldap://127.0.0.1:3890/ -D cn=admin,{dn} -W -b {dn}
+  ironbark serve -f {config} -H {USUAL_URL}
+  ironbark health -H {USUAL_URL}
+  LDAPTLS_CACERT={authority} ldapsearch -x -ZZ -H {USUAL_URL} -D {name} -W -b {base}
+  ironbark advise -H {USUAL_URL} -ZZ --ca-file {authority} -D {name} -W
 
 Clients trust {directory}/tls/ca.crt; a certificate of your own takes the place of tls/server.crt and tls/server.key.
 "

@@ -1,9 +1,9 @@
 //! The suffix of a new directory and its first entries.
 
 use ironbark_ldif::Writer;
-use ironbark_model::Dn;
 
 use super::schema;
+use crate::shared::wanted;
 
 /// Length is most important (NIST SP 800-63B §5.1.1). A pause stops guesses of one account's password that come from
 /// many addresses.
@@ -34,8 +34,8 @@ pub(in crate::commands) struct Suffix {
 impl Suffix {
     pub(in crate::commands) fn new(text: &str, organization: Option<&str>) -> Result<Self, String> {
         let schema = schema()?;
-        let wrong = || format!("{text}: a suffix begins with dc, o, ou, c or l");
-        let dn = Dn::parse(&schema, text.as_bytes()).map_err(|_| format!("{text}: no DN"))?;
+        let wrong = || format!("--suffix: \"{text}\": a suffix begins with dc, o, ou, c or l, as dc=example,dc=com");
+        let dn = wanted::dn(&schema, text).map_err(|error| format!("--suffix: {error}"))?;
         let (first, _) = dn.rdn(0).ok_or_else(wrong)?;
         let first = String::from_utf8_lossy(first).into_owned();
         let values = dn.leaf_assertions(&schema);
@@ -59,6 +59,14 @@ impl Suffix {
             attributes.push(("description".to_owned(), organization.to_owned()));
         }
         let class = if name == "dc" { "organization" } else { class };
+        // Before anything is made: later slapadd would name a place in a file that nobody has seen. What is of the
+        // name has been checked with it.
+        for (name, value) in &attributes {
+            let found = schema.find_attribute_type(name.as_bytes());
+            if found.is_some_and(|found| (found.syntax.validate)(&schema, value.as_bytes()).is_err()) {
+                return Err(format!("--organization: \"{value}\" cannot be a value of {name}"));
+            }
+        }
         Ok(Self {
             dn: dn.pretty().to_owned(),
             class,
@@ -127,6 +135,9 @@ mod tests {
         );
         assert!(text("o=Acme").starts_with("dn: o=Acme\nobjectClass: organization\no: Acme\n\n"));
         assert!(text("c=NL").contains("objectClass: country\nc: NL\n"));
+        let refused = |suffix: &str, organization: Option<&str>| Suffix::new(suffix, organization).err().unwrap();
+        assert!(refused("c=Germany", None).starts_with("--suffix: \"c=Germany\" is no name"));
+        assert!(refused("dc=a", Some("")).starts_with("--organization: \"\" cannot be a value of o"));
         assert!(
             Suffix::new("cn=x", None).is_err() && Suffix::new("", None).is_err() && Suffix::new("x", None).is_err()
         );

@@ -10,8 +10,8 @@ use std::{
     time::Duration,
 };
 
-use ironbark_client::{BindMethod, Client, ConnectSettings, Secret};
-use ironbark_load::{result::LagSeries, target::Credentials};
+use ironbark_client::{Client, ConnectSettings};
+use ironbark_load::result::LagSeries;
 use ironbark_runtime::{Clock, MonotonicTime, spawn_named};
 use ironbark_store::{ContextVector, Csn};
 
@@ -44,23 +44,20 @@ struct Watch {
 }
 
 impl Followed {
-    /// Begins. `base`: the entry whose `contextCSN` counts; `None`: the first naming context that has one.
+    /// Begins. `settings` are those of the server, and of the consumers but for the URL. `base`: the entry whose
+    /// `contextCSN` counts; `None`: the first naming context that has one.
     ///
     /// # Errors
     /// A server cannot be reached, or shows no `contextCSN`.
-    pub(super) fn begin(
-        server: &str,
-        consumers: &[String],
-        base: Option<&str>,
-        credentials: Option<&Credentials>,
-    ) -> Result<Self, String> {
+    pub(super) fn begin(settings: &ConnectSettings, consumers: &[String], base: Option<&str>) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error: io::Error| error.to_string())?;
-        let names = std::iter::once(server).chain(consumers.iter().map(String::as_str));
+        let server = settings.urls.iter().map(ToString::to_string).next().unwrap_or_default();
+        let names = std::iter::once(server).chain(consumers.iter().cloned());
         let mut watch = Watch {
-            settings: settings(credentials),
+            settings: patient(settings),
             base: base.unwrap_or_default().to_owned(),
-            servers: names.map(|url| (url.to_owned(), None)).collect(),
+            servers: names.map(|url| (url, None)).collect(),
             clock: Clock::system(),
         };
         runtime.block_on(watch.begin(base.is_none()))?;
@@ -186,18 +183,14 @@ fn behind(vector: &ContextVector, newest: &ContextVector) -> Option<f64> {
     Some(Duration::from_micros(micros.unsigned_abs()).as_secs_f64())
 }
 
-fn settings(credentials: Option<&Credentials>) -> ConnectSettings {
-    let mut settings = ConnectSettings {
-        connect_timeout: Some(PATIENCE),
-        operation_timeout: Some(PATIENCE),
-        ..ConnectSettings::default()
-    };
-    if let Some(credentials) = credentials {
-        settings.bind.method = BindMethod::Simple;
-        settings.bind.dn.clone_from(&credentials.dn);
-        settings.bind.credentials = Secret(credentials.password.clone());
+/// The same connections, which wait no longer than a sample should.
+fn patient(settings: &ConnectSettings) -> ConnectSettings {
+    let shorter = |wait: Option<Duration>| Some(wait.unwrap_or(PATIENCE).min(PATIENCE));
+    ConnectSettings {
+        connect_timeout: shorter(settings.connect_timeout),
+        operation_timeout: shorter(settings.operation_timeout),
+        ..settings.clone()
     }
-    settings
 }
 
 #[cfg(test)]

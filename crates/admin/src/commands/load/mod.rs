@@ -17,10 +17,15 @@ use self::{
 
 /// Measure an LDAP server under load
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Load {
     #[command(subcommand)]
     command: LoadCommand,
 }
+
+const EXAMPLES: &str = "Examples:
+  ironbark load search --entries 100000 -c 1,4,16,64 -o a.json --label ours
+  ironbark load report a.json b.json -o report.html";
 
 #[derive(Debug, Subcommand)]
 enum LoadCommand {

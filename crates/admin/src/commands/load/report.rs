@@ -18,6 +18,7 @@ use super::{Failure, workloads::Data};
 
 /// Options of `ironbark load report`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  ironbark load report a.json b.json -o report.html")]
 pub(super) struct Report {
     /// Results, as -o has written them; the first one of each workload is the base of comparison. Results of the same
     /// label and workload are rounds: their median stands for them
@@ -39,6 +40,7 @@ pub(super) struct Report {
 
 /// Options of `ironbark load changes`.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  ironbark load changes --data telco --entries 50000 -o changes.ldif")]
 pub(super) struct Changes {
     #[command(flatten)]
     data: Data,

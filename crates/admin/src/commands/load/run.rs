@@ -2,19 +2,21 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
+    fs::File,
     io::BufWriter,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
 use clap::Args;
+use ironbark_client::{BindMethod, Client, ConnectSettings};
 use ironbark_load::{
     engine::{Arrival, EngineError, Plan},
     machine,
     result::{self, Point, RunResult},
     steps::{self, Steps},
-    target::{Credentials, Target},
+    target::{Credentials, Stream, Target},
     workload::Workload,
 };
 use ironbark_runtime::{Clock, MonotonicTime, UtcTime, process::raise_open_files_limit};
@@ -25,22 +27,13 @@ use super::{
     report::{failed, write_page},
     show::{ProgressLine, print_header, print_operations, print_point},
 };
+use crate::shared::access_options::{ServerOptions, found};
 
 /// Options that all workloads have.
 #[derive(Debug, Args)]
 pub(super) struct Run {
-    /// The server: ldap://host:port/ or ldapi://%2Fpath/
-    #[arg(short = 'H', long, default_value = "ldap://127.0.0.1/", value_name = "URL")]
-    url: String,
-    /// Name that the connections bind as; anonymous without it
-    #[arg(short = 'D', long = "bind-dn", value_name = "DN")]
-    bind_dn: Option<String>,
-    /// Its password
-    #[arg(short = 'w', long, conflicts_with = "password_file")]
-    password: Option<String>,
-    /// A file whose whole content is the password
-    #[arg(short = 'y', long, value_name = "FILE")]
-    password_file: Option<PathBuf>,
+    #[command(flatten)]
+    server: ServerOptions,
     /// Connections; several numbers are measured one after the other
     #[arg(short, long, value_delimiter = ',', value_name = "N,...", value_parser = clap::value_parser!(u32).range(1..))]
     clients: Vec<u32>,
@@ -78,7 +71,8 @@ pub(super) struct Run {
     /// The server's process on this machine: its processor time and memory are measured
     #[arg(long, value_name = "PROCESS")]
     pid: Option<u32>,
-    /// A consumer of the server: how far it is behind is measured by contextCSN, with the same -D; may be repeated
+    /// A consumer of the server: how far it is behind is measured by contextCSN, by the same identity; may be
+    /// repeated
     #[arg(long, value_name = "URL")]
     follow: Vec<String>,
     /// The entry whose contextCSN --follow reads [default: the first naming context that has one]
@@ -112,36 +106,25 @@ pub(super) struct Defaults {
 }
 
 impl Run {
-    /// Name and password, if there are any.
-    pub(super) fn credentials(&self) -> Result<Option<Credentials>, Failure> {
-        let password = match (&self.password, &self.password_file) {
-            (Some(password), _) => Some(password.clone().into_bytes()),
-            (None, Some(path)) => Some(fs::read(path).map_err(|error| usage(format!("{}: {error}", path.display())))?),
-            (None, None) => None,
-        };
-        match (&self.bind_dn, password) {
-            (Some(dn), Some(password)) => Ok(Some(Credentials {
-                dn: dn.clone(),
-                password,
-            })),
-            (None, None) => Ok(None),
-            (Some(_), None) => Err(usage("-D needs a password: -w or -y")),
-            (None, Some(_)) => Err(usage("a password needs a name: -D")),
-        }
+    /// The settings of all connections, as they were given.
+    pub(super) fn connection(&self) -> Result<ConnectSettings, Failure> {
+        self.server.settings().map_err(usage)
     }
 
     /// Runs the workload, prints the result and stores it.
     pub(super) fn run(
         &self,
         workload: &dyn Workload,
+        connection: ConnectSettings,
         defaults: Defaults,
         command_line: Vec<String>,
     ) -> Result<(), Failure> {
-        let credentials = self.credentials()?;
-        let followed = self.followed(credentials.as_ref())?;
-        let target = Target::new(&self.url, credentials).map_err(usage)?;
         let plan = self.plan(defaults.is_finite)?;
+        plan.check().map_err(usage)?;
         let steps = self.steps(defaults.clients);
+        let (url, connection) = found(connection).map_err(Failure::Run)?;
+        let followed = self.followed(&connection)?;
+        let target = target(url, connection.clone())?;
         raise_open_files_limit().map_err(|error| Failure::Run(format!("the limit of open files: {error}")))?;
         let clock = Clock::system();
         let started = timestamp(clock.now().utc());
@@ -176,10 +159,10 @@ impl Run {
             label: self.label.clone(),
             workload: name,
             unit: counts,
-            server: self.url.clone(),
+            server: target.url().to_owned(),
             started,
             command: for_reports(command_line),
-            settings: self.settings(&plan, defaults.settings),
+            settings: self.settings(&plan, &connection, defaults.settings),
             machine: machine::describe(),
             points,
         };
@@ -189,11 +172,11 @@ impl Run {
     }
 
     /// The consumers that are watched, if there are any.
-    fn followed(&self, credentials: Option<&Credentials>) -> Result<Option<Followed>, Failure> {
+    fn followed(&self, settings: &ConnectSettings) -> Result<Option<Followed>, Failure> {
         if self.follow.is_empty() {
             return Ok(None);
         }
-        Followed::begin(&self.url, &self.follow, self.follow_base.as_deref(), credentials)
+        Followed::begin(settings, &self.follow, self.follow_base.as_deref())
             .map(Some)
             .map_err(usage)
     }
@@ -238,7 +221,12 @@ impl Run {
         })
     }
 
-    fn settings(&self, plan: &Plan, mut settings: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    fn settings(
+        &self,
+        plan: &Plan,
+        connection: &ConnectSettings,
+        mut settings: BTreeMap<String, String>,
+    ) -> BTreeMap<String, String> {
         let mut add = |name: &str, value: String| settings.insert(name.to_owned(), value);
         add("warm-up", format!("{} s", plan.warm_up.as_secs_f64()));
         if self.requests.is_none() && plan.duration < LONGEST {
@@ -251,7 +239,14 @@ impl Run {
             add("rate", rate.to_string());
         }
         add("threads", self.threads.to_string());
-        add("bind", self.bind_dn.clone().unwrap_or_else(|| "anonymous".to_owned()));
+        add(
+            "bind",
+            match connection.bind.method {
+                BindMethod::None => "anonymous".to_owned(),
+                BindMethod::Simple => connection.bind.dn.clone(),
+                BindMethod::Sasl => format!("SASL {}", connection.bind.mechanisms),
+            },
+        );
         settings
     }
 
@@ -284,6 +279,27 @@ impl Run {
             problems.join("\n  ")
         )))
     }
+}
+
+/// Name and password of a simple bind, if that is the bind.
+pub(super) fn credentials(connection: &ConnectSettings) -> Option<Credentials> {
+    let bind = &connection.bind;
+    (bind.method == BindMethod::Simple).then(|| Credentials {
+        dn: bind.dn.clone(),
+        password: bind.credentials.0.clone(),
+    })
+}
+
+/// The server with the connections of these settings. They are made one after the other, before the measurement.
+fn target(shown: String, settings: ConnectSettings) -> Result<Target, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = Mutex::new(runtime.map_err(|error| Failure::Run(error.to_string()))?);
+    Ok(Target::new(shown, move || {
+        let runtime = runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        let stream = runtime.block_on(Client::connect_raw(&settings));
+        let stream = stream.map_err(|error| error.to_string())?;
+        Ok(Box::new(stream) as Box<dyn Stream>)
+    }))
 }
 
 /// When a measurement began that has just ended.

@@ -42,11 +42,8 @@ impl ProgressLine {
             0.0
         };
         self.bar.tick();
-        self.bar.set_message(format!(
-            "{clients} clients: {}/s, {} {name}",
-            precise(rate),
-            precise(float(count))
-        ));
+        self.bar
+            .set_message(format!("{clients} clients: {rate:.0}/s, {count} {name}"));
     }
 }
 

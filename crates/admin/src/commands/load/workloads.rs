@@ -14,13 +14,14 @@ use ironbark_runtime::Clock;
 
 use super::{
     Failure,
-    run::{Defaults, Run, usage},
+    run::{Defaults, Run, credentials, usage},
 };
 
 /// A workload.
 #[derive(Debug, Subcommand)]
 pub(super) enum WorkloadCommand {
     /// Mail accounts (data set zimbra) by delivery address and by alias, half and half
+    #[command(after_help = "Examples:\n  ironbark load search --entries 100000 -c 1,4,16,64")]
     Search {
         #[command(flatten)]
         data: Data,
@@ -28,6 +29,7 @@ pub(super) enum WorkloadCommand {
         run: Run,
     },
     /// One basic operation on subscribers (data set telco) or others: add, search, compare, bind, bind-admin, modify
+    #[command(after_help = "Examples:\n  ironbark load telco modify --entries 50000 -D cn=admin,dc=example,dc=com -W")]
     Telco {
         /// add, search, compare, bind (as the entries), bind-admin (as -D), or modify
         operation: OperationKind,
@@ -40,6 +42,7 @@ pub(super) enum WorkloadCommand {
         run: Run,
     },
     /// A scenario of DirectoryMark (data set directorymark): messaging, addressing, mixed
+    #[command(after_help = "Examples:\n  ironbark load directorymark mixed --entries 100000 -D cn=admin,o=x -W")]
     Directorymark {
         /// messaging, addressing or mixed
         scenario: Mix,
@@ -49,6 +52,7 @@ pub(super) enum WorkloadCommand {
         run: Run,
     },
     /// Add the entries of a data set over the protocol; its containers must exist
+    #[command(after_help = "Examples:\n  ironbark load populate --entries 100000 -D cn=admin,dc=example,dc=com -W")]
     Populate {
         #[command(flatten)]
         data: Data,
@@ -56,6 +60,7 @@ pub(super) enum WorkloadCommand {
         run: Run,
     },
     /// Whole-database searches, all attributes, counted in entries
+    #[command(after_help = "Examples:\n  ironbark load scan --expect 100000 -Z --ca-file directory/tls/ca.crt")]
     Scan {
         /// Fewest entries that each search must return
         #[arg(long, default_value_t = 1)]
@@ -66,6 +71,7 @@ pub(super) enum WorkloadCommand {
         run: Run,
     },
     /// Change records of an LDIF file, each once; changes of one entry keep their order
+    #[command(after_help = "Examples:\n  ironbark load replay changes.ldif -D cn=admin,dc=example,dc=com -W -c 4")]
     Replay {
         /// The LDIF; `ironbark load changes` writes one
         file: PathBuf,
@@ -73,6 +79,7 @@ pub(super) enum WorkloadCommand {
         run: Run,
     },
     /// Key-value workloads on records of 4,000 bytes (data set ycsb): a, b, c, d, e, f, 80-20
+    #[command(after_help = "Examples:\n  ironbark load ycsb a --entries 100000 --seconds 300 -D cn=admin,o=x -W")]
     Ycsb {
         /// a, b, c, d, e, f or 80-20
         mix: YcsbMix,
@@ -82,6 +89,7 @@ pub(super) enum WorkloadCommand {
         run: Run,
     },
     /// Add a member to a group and remove it again (data set groups; --entries is the size of the largest)
+    #[command(after_help = "Examples:\n  ironbark load groups --entries 1000000 -H ldapi:/// -Y EXTERNAL")]
     Groups {
         /// Members of the smallest group that is changed
         #[arg(long, default_value_t = 1_000)]
@@ -92,6 +100,7 @@ pub(super) enum WorkloadCommand {
         run: Run,
     },
     /// Searches with the filters of a file, or with filters made from a data set
+    #[command(after_help = "Examples:\n  ironbark load filters --filter-file filters.txt --rate 1000")]
     Filters {
         /// A file with one filter on each line
         #[arg(long, value_name = "FILE", required_unless_present = "mix", conflicts_with = "mix")]
@@ -170,6 +179,7 @@ fn first_new() -> u64 {
 impl WorkloadCommand {
     pub(super) fn run(self, mut command_line: Vec<String>) -> Result<(), Failure> {
         let own = self.own_data();
+        let connection = self.options().connection()?;
         let (workload, run, defaults): (Result<Box<dyn Workload>, WorkloadError>, Run, Defaults) = match self {
             Self::Search { data, run } => (boxed(Search::new(data.population(own)?)), run, of(&data, own)),
             Self::Telco {
@@ -178,7 +188,7 @@ impl WorkloadCommand {
                 data,
                 run,
             } => {
-                let credentials = run.credentials()?;
+                let credentials = credentials(&connection);
                 let made = Operations::new(data.population(own)?, operation, order, credentials.as_ref());
                 (boxed(made), run, of(&data, own))
             }
@@ -235,7 +245,21 @@ impl WorkloadCommand {
                 (boxed(made), run, of(&data, own))
             }
         };
-        run.run(&*workload.map_err(usage)?, defaults, command_line)
+        run.run(&*workload.map_err(usage)?, connection, defaults, command_line)
+    }
+
+    fn options(&self) -> &Run {
+        match self {
+            Self::Search { run, .. }
+            | Self::Telco { run, .. }
+            | Self::Directorymark { run, .. }
+            | Self::Populate { run, .. }
+            | Self::Scan { run, .. }
+            | Self::Replay { run, .. }
+            | Self::Ycsb { run, .. }
+            | Self::Groups { run, .. }
+            | Self::Filters { run, .. } => run,
+        }
     }
 
     /// The data set that a workload uses by default.

@@ -11,14 +11,20 @@ use crate::shared::access_options::AccessOptions;
 
 /// Options of `ironbark replica`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Replica {
     #[command(subcommand)]
     command: ReplicaCommand,
 }
 
+const EXAMPLES: &str = "Examples:
+  ironbark replica status ldap://a/ ldap://b/ -Z --ca-file ca.crt
+  ironbark replica forget-sid 3 ldap://a/ -D cn=admin,dc=example,dc=com -W";
+
 #[derive(Debug, Subcommand)]
 enum ReplicaCommand {
     /// Show which server follows which, how far each one is, and what went wrong
+    #[command(after_help = "Examples:\n  ironbark replica status ldap://a/ ldap://b/ -D cn=admin,dc=example,dc=com -W")]
     Status {
         /// The servers
         #[arg(required = true, value_name = "URL")]
@@ -33,6 +39,7 @@ enum ReplicaCommand {
         max_lag: Option<u64>,
     },
     /// Take a server that is no more out of the contextCSN of a database
+    #[command(after_help = "Examples:\n  ironbark replica forget-sid 3 ldap://a/ -D cn=admin,dc=example,dc=com -W")]
     ForgetSid {
         /// ID of the server, as serverID has it
         #[arg(value_parser = clap::value_parser!(u16).range(0..=4095))]

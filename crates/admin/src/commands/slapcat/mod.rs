@@ -21,7 +21,7 @@ use crate::shared::{
     chosen::Chosen,
     config_database,
     filter::Selection,
-    open::open_to_read,
+    open::open_for_tool,
     options::{Grammar, Options, Told},
     progress::Progress,
 };
@@ -164,7 +164,7 @@ struct Dump<'o> {
 
 impl Dump<'_> {
     fn database(&mut self, settings: &DatabaseConfig, chosen: &Chosen) -> Result<(), Ended> {
-        let Some(database) = open_to_read(settings, chosen, "slapcat")? else {
+        let Some(database) = open_for_tool(settings, chosen, "slapcat")? else {
             return Ok(());
         };
         let entries = database.snapshot()?.view().entry_count()?;

@@ -26,6 +26,7 @@ const LOG_WIDTH: usize = 1_000;
 
 /// Options of `ironbark support-bundle`.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct SupportBundle {
     #[command(flatten)]
     target: Target,
@@ -37,6 +38,9 @@ pub(crate) struct SupportBundle {
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
+
+const EXAMPLES: &str = "Examples:
+  ironbark support-bundle --log /var/log/slapd.log -o bundle.txt";
 
 impl SupportBundle {
     pub(super) fn run(&self) -> Result<(), String> {
@@ -108,7 +112,7 @@ fn content(settings: &DatabaseConfig, chosen: &Chosen) -> Vec<String> {
     if metadata.len() == 0 {
         return lines;
     }
-    let database = match open_to_read(settings, chosen, "ironbark") {
+    let database = match open_to_read(settings, chosen) {
         Ok(Some(database)) => database,
         Ok(None) => return lines,
         Err(error) => {
