@@ -7,7 +7,7 @@
 
 /// The words of a line of slapd.conf.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Words {
+pub(super) struct SplitLine {
     pub(super) words: Vec<String>,
     /// `false` if a quote was left open; the words are then the same as from slapd's own splitter.
     pub(super) is_complete: bool,
@@ -17,7 +17,7 @@ pub(super) struct Words {
 }
 
 /// Splits a line of slapd.conf.
-pub(super) fn split(line: &str) -> Words {
+pub(super) fn split(line: &str) -> SplitLine {
     let mut words = Vec::new();
     let mut escapes = Vec::new();
     let mut word: Option<String> = None;
@@ -32,17 +32,17 @@ pub(super) fn split(line: &str) -> Words {
             }
             // A backslash at the very end stands for itself.
             '\\' => {
-                let escaped = characters.next().unwrap_or('\\');
-                if !matches!(escaped, '"' | '\\' | ' ' | '\t') {
-                    escapes.push((words.len(), escaped));
+                let character = characters.next().unwrap_or('\\');
+                if !matches!(character, '"' | '\\' | ' ' | '\t') {
+                    escapes.push((words.len(), character));
                 }
-                word.get_or_insert_default().push(escaped);
+                word.get_or_insert_default().push(character);
             }
             _ => word.get_or_insert_default().push(character),
         }
     }
     words.extend(word);
-    Words {
+    SplitLine {
         words,
         is_complete: !quoted,
         escapes,

@@ -39,27 +39,28 @@ fn configuration(set: &str) -> String {
     let [_, schema, indexes, ..] = &row[..] else {
         panic!("a row has three cells");
     };
-    let mut text = String::new();
-    for name in ["core", "cosine", "inetorgperson"].into_iter().chain(code(schema)) {
-        text += &format!("include {{schema}}/{name}.schema\n");
-    }
+    let schemas = ["core", "cosine", "inetorgperson"].into_iter().chain(code(schema));
+    let mut lines: Vec<String> = schemas
+        .map(|name| format!("include {{schema}}/{name}.schema"))
+        .collect();
     // Global settings that the page names in its text.
     let settings = page::code_in_text("docs/load.md");
-    for setting in settings.iter().filter(|code| code.starts_with("sizelimit ")) {
-        text += &format!("{setting}\n");
-    }
-    text += "database mdb\nsuffix dc=example,dc=com\nrootdn cn=admin,dc=example,dc=com\n\
-        rootpw secret\ndirectory {dir}/db\ndbnosync\n";
+    lines.extend(settings.into_iter().filter(|code| code.starts_with("sizelimit ")));
+    let database = "database mdb\nsuffix dc=example,dc=com\nrootdn cn=admin,dc=example,dc=com\nrootpw secret\n\
+        directory {dir}/db\ndbnosync";
+    lines.push(database.to_owned());
     for index in code(indexes) {
-        if index.ends_with(".conf") {
-            let file = fs::read_to_string(repository_root().join(index)).unwrap();
-            let lines = file.lines().filter(|line| line.starts_with("index "));
-            text += &lines.fold(String::new(), |all, line| format!("{all}{line}\n"));
-        } else {
-            text += &format!("index {index}\n");
+        // The row names a file, or the indexes themselves.
+        match fs::read_to_string(repository_root().join(index)) {
+            Ok(file) => lines.extend(
+                file.lines()
+                    .filter(|line| line.starts_with("index "))
+                    .map(str::to_owned),
+            ),
+            Err(_) => lines.push(format!("index {index}")),
         }
     }
-    text
+    lines.join("\n") + "\n"
 }
 
 /// A server with the entries of an LDIF file.

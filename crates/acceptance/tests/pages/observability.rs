@@ -54,13 +54,17 @@ pub(crate) fn monitor(section: &Section) {
     assert_eq!(compare.code(), Some(53), "restrictedOperation: {compare:?}");
 }
 
+/// Entries of people.
+fn people(count: usize) -> String {
+    let people = (0..count).map(|number| person(&format!("p{number}"), "mail: somebody@example.com"));
+    people.collect::<Vec<_>>().join("\n")
+}
+
 pub(crate) fn advise(section: &Section) {
     let [command] = section.blocks();
     let [settings, _, _] = Section::read("docs/observability.md", "cn=Monitor").blocks();
-    let people: String = (0..300)
-        .map(|number| format!("\n{}", person(&format!("p{number}"), "")))
-        .collect();
-    let server = serving(&monitored(&settings), &format!("{TOP}{people}"));
+    let people = people(300);
+    let server = serving(&monitored(&settings), &format!("{TOP}\n{people}"));
     for _ in 0..3 {
         find(&server, "(sn=p7)", &["1.1"]);
     }
@@ -130,11 +134,9 @@ pub(crate) fn metrics(section: &Section) {
 
 pub(crate) fn logs(section: &Section) {
     let [line] = section.blocks();
-    let people: String = (0..20_000)
-        .map(|number| format!("\n{}", person(&format!("p{number}"), "mail: somebody@example.com")))
-        .collect();
+    let people = people(20_000);
     let configuration = with_database("slowlog 1\n", "index objectClass eq\n");
-    let server = serving(&configuration, &format!("{TOP}{people}"));
+    let server = serving(&configuration, &format!("{TOP}\n{people}"));
     find(&server, "(&(objectClass=person)(mail=*nobody*))", &["1.1"]);
     server.wait_for_log(" SLOW SRCH ").unwrap();
     let log = server.log();

@@ -25,8 +25,8 @@ pub(crate) fn all() -> Vec<String> {
     let folder = fs::read_dir(repository_root().join("docs")).unwrap();
     let names = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut pages: Vec<String> = names
-        .filter(|name| name.ends_with(".md") && name != "settings.md")
-        .map(|name| format!("docs/{name}"))
+        .filter(|name| name != "settings.md")
+        .filter_map(|name| Some(format!("docs/{}.md", name.strip_suffix(".md")?)))
         .collect();
     pages.push("README.md".to_owned());
     pages

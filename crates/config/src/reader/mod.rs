@@ -215,7 +215,7 @@ fn parse_line(location: &Source, text: &[u8]) -> Result<Option<Line>, ConfigErro
     if text.is_empty() {
         return Ok(None);
     }
-    let crate::words::Words {
+    let crate::words::SplitLine {
         mut words,
         is_complete,
         escapes,

@@ -210,7 +210,7 @@ proptest! {
     #[test]
     fn a_quoted_word_is_read_back(word in "[ -~]{0,20}") {
         let split = words::split(&quote(&word));
-        prop_assert_eq!(split, words::Words { words: vec![word], is_complete: true, escapes: Vec::new() });
+        prop_assert_eq!(split, words::SplitLine { words: vec![word], is_complete: true, escapes: Vec::new() });
     }
 
     #[test]
