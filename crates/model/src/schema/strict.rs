@@ -24,9 +24,8 @@ pub fn check_form(definition: &str, is_class: bool) -> Result<(), DefinitionErro
     }
     tokens.oid()?;
     loop {
-        let keyword = match tokens.next()? {
-            Some(Token::Word(word)) => word,
-            _ => return Ok(()),
+        let Some(Token::Word(keyword)) = tokens.next()? else {
+            return Ok(());
         };
         match keyword.to_ascii_uppercase().as_str() {
             "NAME" => values(&mut tokens, Quotes::Needed, Quotes::Needed)?,

@@ -16,7 +16,6 @@ use std::{
     os::unix::fs::OpenOptionsExt,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use ironbark_config::overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor};
@@ -136,7 +135,7 @@ impl Follower for Auditlog {
         if changes.begun.is_some() {
             return Ok(());
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.append(&record::gap(now.as_secs(), changes.suffix)).map(drop)
+        let now = changes.directory.clock().now().unix_seconds();
+        self.append(&record::gap(now, changes.suffix)).map(drop)
     }
 }

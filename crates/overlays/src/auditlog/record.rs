@@ -20,7 +20,7 @@ pub(super) fn text(record: &ChangeRecord, suffix: &str) -> Vec<u8> {
 }
 
 /// The mark of a place where changes are missing: comments, which programs that read LDIF pass over.
-pub(super) fn gap(seconds: u64, suffix: &str) -> Vec<u8> {
+pub(super) fn gap(seconds: i64, suffix: &str) -> Vec<u8> {
     let mut out = Vec::new();
     comment(&mut out, &format!("gap {seconds} {}", shown(suffix)));
     comment(
