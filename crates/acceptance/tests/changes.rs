@@ -188,7 +188,7 @@ fn the_log_is_shown_from_a_csn_on_as_json_and_while_it_grows() {
     assert_eq!(changes(&server, &["--since", &all[2]]), "");
     let unknown = refused(&server, &["--since", "20200101000000.000000Z#000000#000#000000"]);
     assert!(unknown.contains("no longer has all changes after it"), "{unknown}");
-    assert!(refused(&server, &["--since", "yesterday"]).contains("not a CSN"));
+    assert!(refused(&server, &["--since", "yesterday"]).contains("a CSN such as"));
     let config = server.config_path();
     let mut follower = Command::new(Flavor::Ironbark.program().unwrap())
         .args([

@@ -590,8 +590,7 @@ fn settings_of_every_kind(server: &Server, log: &str, metrics: std::net::SocketA
 
 #[test]
 fn of_a_change_that_fails_neither_tls_nor_log_nor_metrics_nor_databases_are_in_force() {
-    // slapd has no metrics.
-    let mut server = from_folder("slapd.d").beyond_slapd();
+    let mut server = from_folder("slapd.d");
     let layout = server.layout();
     Authority::new("Test CA")
         .unwrap()

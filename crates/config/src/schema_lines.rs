@@ -131,7 +131,7 @@ pub(crate) fn notice(definition: &SchemaStatement, schema: &Schema) -> Option<No
     })
 }
 
-/// The OID of an `ldapsyntax` that is not built in and names no substitute.
+/// The OID of an `ldapsyntax` of the configuration without a substitute.
 fn syntax_without_values(text: &str, schema: &Schema) -> Option<Box<str>> {
     let found = SyntaxDefinition::parse(text).ok()?;
     let oid = schema

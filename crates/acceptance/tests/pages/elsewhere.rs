@@ -104,7 +104,8 @@ fn parsed(sandbox: &Sandbox, line: &str) -> Result<(), String> {
 }
 
 /// Commands in the text of the pages that are no command lines.
-const FORMS: [&str; 4] = [
+const FORMS: [&str; 5] = [
+    "ironbark help COMMAND",
     "ironbark slap...",
     "ironbark load help WORKLOAD",
     "ironbark slapd",

@@ -10,6 +10,7 @@ use ironbark_testkit::{free_port, wait};
 
 use super::{
     page::{self, Block, Section, shape},
+    readme,
     sandbox::Sandbox,
     whole::{ADMIN, TOP, admin, find, person, serving, with_database},
 };
@@ -56,27 +57,45 @@ pub(crate) fn monitor(section: &Section) {
 
 /// Entries of people.
 fn people(count: usize) -> String {
-    let people = (0..count).map(|number| person(&format!("p{number}"), "mail: somebody@example.com"));
+    let people = (0..count).map(|number| person(&format!("p{number}"), "roomNumber: 1"));
     people.collect::<Vec<_>>().join("\n")
 }
 
+/// The directory is one of `ironbark init`, as the page says.
 pub(crate) fn advise(section: &Section) {
-    let [command] = section.blocks();
-    let [settings, _, _] = Section::read("docs/observability.md", "cn=Monitor").blocks();
-    let people = people(300);
-    let server = serving(&monitored(&settings), &format!("{TOP}\n{people}"));
-    for _ in 0..3 {
-        find(&server, "(sn=p7)", &["1.1"]);
-    }
+    let [commands] = section.blocks();
     let sandbox = Sandbox::new();
-    sandbox.write("password", "secret");
-    let advice = sandbox
-        .succeed(&command.with(&[("ldap://127.0.0.1/", server.url())]))
+    let said = sandbox
+        .shell("ironbark init directory --suffix dc=example,dc=com")
         .stdout;
-    assert!(
-        advice.contains("  index sn eq\n") && advice.contains("olcDbIndex: sn eq\n"),
-        "{advice}"
-    );
+    let password = readme::password_in(&said);
+    let url = format!("ldap://127.0.0.1:{}/", free_port().unwrap());
+    let socket = format!("ldapi://{}%2Fldapi/", sandbox.folder().replace('/', "%2F"));
+    let _server = sandbox.start(&format!("ironbark serve -f directory/slapd.conf -H {url} -H {socket}"));
+    let health = format!("ironbark health -H {url}");
+    let answered = wait::until(|| (sandbox.shell(&health).code == Some(0)).then_some(()));
+    assert!(answered.is_some(), "{:?}", sandbox.shell(&health));
+
+    sandbox.write("people.ldif", &people(300));
+    let client = |program: &str, rest: &str| {
+        let who = format!("-ZZ -H {url} -D cn=admin,dc=example,dc=com -w '{password}'");
+        let done = sandbox.shell(&format!(
+            "LDAPTLS_CACERT=directory/tls/ca.crt {program} -x {who} {rest}"
+        ));
+        assert_eq!(done.code, Some(0), "{program} {rest}: {done:?}");
+    };
+    client("ldapadd", "-f people.ldif");
+    for _ in 0..3 {
+        client("ldapsearch", "-b dc=example,dc=com '(roomNumber=7)' 1.1");
+    }
+    let changes = [
+        ("advise -ZZ", format!("advise -H {url} -ZZ")),
+        (" -W", format!(" -w '{password}'")),
+        ("ldapi:///", socket),
+    ];
+    let advice = sandbox.succeed(&commands.with(&changes)).stdout;
+    assert_eq!(advice.matches("  index roomNumber eq\n").count(), 2, "{advice}");
+    assert!(advice.contains("olcDbIndex: roomNumber eq\n"), "{advice}");
 }
 
 /// The body of the answer to a GET request.

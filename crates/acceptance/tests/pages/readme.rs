@@ -60,18 +60,23 @@ pub(crate) fn tour(section: &Section) {
     assert!(kept.contains("olcSizeLimit: 77\n"), "{kept}");
 }
 
+/// The password that `ironbark init` shows.
+pub(crate) fn password_in(said: &str) -> &str {
+    let password = said.lines().find_map(|line| line.trim().strip_prefix("password "));
+    password.unwrap_or_else(|| panic!("no password:\n{said}")).trim()
+}
+
 /// Runs the commands that `ironbark init` prints, as they are but for the port and the password that is typed.
 fn follow_advice(sandbox: &Sandbox, said: &str, port: u16) {
-    let password = said.lines().find_map(|line| line.trim().strip_prefix("password "));
-    let password = password.unwrap_or_else(|| panic!("no password:\n{said}")).trim();
+    let password = password_in(said);
     let commands: Vec<String> = said
         .lines()
         .filter_map(|line| line.strip_prefix("  "))
         .filter(|line| line.contains("ironbark ") || line.contains("ldapsearch "))
         .map(|line| line.replace(":3890", &format!(":{port}")))
         .collect();
-    let [serve, health, search] = &commands[..] else {
-        panic!("three commands expected:\n{said}");
+    let [serve, health, search, advise] = &commands[..] else {
+        panic!("four commands expected:\n{said}");
     };
     let _server = sandbox.start(serve);
     let answered = wait::until(|| (sandbox.shell(health).code == Some(0)).then_some(()));
@@ -82,6 +87,8 @@ fn follow_advice(sandbox: &Sandbox, said: &str, port: u16) {
         found.code == Some(0) && found.stdout.contains("dn: dc=example,dc=com\n"),
         "{search}\n{found:?}"
     );
+    let advice = sandbox.shell(&advise.replace(" -W", &format!(" -w '{password}'")));
+    assert_eq!(advice.code, Some(0), "{advise}\n{advice:?}");
 }
 
 /// A configuration of Debian's slapd, and what its slapcat has written. cn=config has an administrator.

@@ -130,16 +130,16 @@ fn two_servers_that_both_write_end_with_one_schema() {
     let number = |number| format!("dn: cn=config\nchangetype: modify\nadd: olcServerID\nolcServerID: {number}\n");
     let several = format!("{DATABASE}add: olcMultiProvider\nolcMultiProvider: TRUE\n");
     configure(&one, &number(1));
-    configure(&one, &several);
     configure(&one, PROVIDE);
     configure(&one, &schema("attrFirst", 7));
-    // The other one takes over what there is before it provides anything itself.
+    // The other one takes over what there is before it provides anything itself. As in slapd, it is a copy first.
     configure(&other, &number(2));
-    configure(&other, &several);
     follow(&other, &one, 1);
+    configure(&other, &several);
     assert_has(&other, "cn=schema,cn=config", "attrFirst");
     configure(&other, PROVIDE);
     follow(&one, &other, 1);
+    configure(&one, &several);
     configure(&one, &schema("attrOne", 1));
     assert_has(&other, "cn=schema,cn=config", "attrOne");
     configure(&other, &schema("attrTwo", 2));
