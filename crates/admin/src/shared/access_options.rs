@@ -11,10 +11,12 @@ use ironbark_client::{BindMethod, Client, ConnectSettings, RequireCertificate, S
 use ironbark_config::secret::masked;
 use ironbark_model::ldap_url::LdapUrl;
 
-use super::wanted;
+use super::{config_options::ConfigOptions, wanted};
 
 /// Where a server is looked for if none is named: that of `ironbark init`, then the usual port.
-const USUAL: [&str; 2] = [USUAL_URL, "ldap://127.0.0.1/"];
+const USUAL: [&str; 2] = [USUAL_URL, SYSTEMS];
+/// The port that only root can give to a server.
+const SYSTEMS: &str = "ldap://127.0.0.1/";
 /// Where `ironbark serve` listens if nothing else is said.
 pub(crate) const USUAL_URL: &str = "ldap://127.0.0.1:3890/";
 
@@ -22,7 +24,8 @@ pub(crate) const USUAL_URL: &str = "ldap://127.0.0.1:3890/";
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ServerOptions {
     /// The server: ldap://host:port/, ldaps://host:port/ or ldapi://%2Fpath/ [default: ldap://127.0.0.1:3890/, or
-    /// ldap://127.0.0.1/ if nothing is there]
+    /// ldap://127.0.0.1/ if nothing is there; with a password and without TLS, the latter alone unless ./directory is
+    /// yours]
     #[arg(short = 'H', long, value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
@@ -36,8 +39,16 @@ impl ServerOptions {
     /// The message: as of [`AccessOptions::settings`], or the URL is none.
     pub(crate) fn settings(&self) -> Result<ConnectSettings, String> {
         let mut settings = self.access.settings()?;
+        // Any user of the machine may listen on a port over 1023, and would be told the password.
+        let tells_password = !settings.bind.credentials.0.is_empty() && settings.start_tls == StartTls::No;
+        let is_new = || ConfigOptions::default().or_new().is_given();
+        let usual: &[&str] = if tells_password && !is_new() {
+            &[SYSTEMS]
+        } else {
+            &USUAL
+        };
         let named = self.url.as_deref();
-        let urls = named.as_ref().map_or(&USUAL[..], std::slice::from_ref);
+        let urls = named.as_ref().map_or(usual, std::slice::from_ref);
         for url in urls {
             settings
                 .urls
@@ -254,6 +265,12 @@ mod tests {
         };
         assert_eq!(shown(&[]), "ldap://127.0.0.1:3890/ ldap://127.0.0.1/");
         assert_eq!(shown(&["-H", "ldapi://%2Fx/"]), "ldapi://%2Fx/");
+        // Any user may listen on port 3890.
+        let simple = ["-D", "cn=a", "-w", "secret"];
+        assert_eq!(shown(&simple), "ldap://127.0.0.1/");
+        let both = "ldap://127.0.0.1:3890/ ldap://127.0.0.1/";
+        assert_eq!(shown(&[&simple[..], &["-ZZ"]].concat()), both);
+        assert_eq!(shown(&["-Y", "EXTERNAL"]), both);
         assert!(
             settings(&["-H", "http://a:b@x/"])
                 .unwrap_err()
