@@ -75,7 +75,7 @@ fn follow_advice(sandbox: &Sandbox, said: &str, port: u16) {
         .filter(|line| line.contains("ironbark ") || line.contains("ldapsearch "))
         .map(|line| line.replace(":3890", &format!(":{port}")))
         .collect();
-    let [serve, health, search, advise] = &commands[..] else {
+    let [serve, health, search, review] = &commands[..] else {
         panic!("four commands expected:\n{said}");
     };
     let _server = sandbox.start(serve);
@@ -87,8 +87,8 @@ fn follow_advice(sandbox: &Sandbox, said: &str, port: u16) {
         found.code == Some(0) && found.stdout.contains("dn: dc=example,dc=com\n"),
         "{search}\n{found:?}"
     );
-    let advice = sandbox.shell(&advise.replace(" -W", &format!(" -w '{password}'")));
-    assert_eq!(advice.code, Some(0), "{advise}\n{advice:?}");
+    let advice = sandbox.shell(&review.replace(" -W", &format!(" -w '{password}'")));
+    assert_eq!(advice.code, Some(0), "{review}\n{advice:?}");
 }
 
 /// A configuration of Debian's slapd, and what its slapcat has written. cn=config has an administrator.
