@@ -57,7 +57,7 @@ pub(crate) fn monitor(section: &Section) {
 
 /// Entries of people.
 fn people(count: usize) -> String {
-    let people = (0..count).map(|number| person(&format!("p{number}"), "roomNumber: 1"));
+    let people = (0..count).map(|number| person(&format!("p{number}"), "mail: somebody@example.com\nroomNumber: 1"));
     people.collect::<Vec<_>>().join("\n")
 }
 
