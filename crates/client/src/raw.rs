@@ -20,7 +20,7 @@ use crate::connect::socket::Stream;
 
 /// A socket, with or without TLS. Reads and writes that would wait are [`io::ErrorKind::WouldBlock`].
 ///
-/// A read fills the buffer as far as there is something to read. What TLS has taken and the socket has not is sent by
+/// A read fills the buffer with what there is to read. What TLS has taken and the socket has not is sent by
 /// the next write, read or flush.
 #[derive(Debug)]
 pub struct RawStream {

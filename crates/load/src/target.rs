@@ -9,7 +9,7 @@ use std::{
 
 /// A connection that is secured and bound. Its reads and writes never wait.
 ///
-/// A read fills the buffer as far as there is something to read: the engine takes a buffer with room for the end of
+/// A read fills the buffer with what there is to read: the engine takes a buffer with room for the end of
 /// what has come.
 pub trait Stream: Read + Write + AsRawFd + Send {}
 

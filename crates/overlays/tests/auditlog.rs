@@ -200,3 +200,35 @@ fn the_author_in_a_comment_stays_on_its_line() {
          dn: cn=a,ou=p,dc=ex\nchangetype: delete\n# end delete 1767323045\n\n"
     );
 }
+
+#[test]
+fn changes_that_are_in_no_log_any_more_leave_a_mark() {
+    let lines = "changelog-size 20000\noverlay auditlog\nauditlog DIR/audit.ldif";
+    let mut site = Site::open_of(&ironbark_overlays::registry(), lines, ironbark_overlays::make);
+    site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
+    assert!(!log(&site).contains("# gap"), "nothing is missing yet");
+    let file = site.folder.path().join("audit.ldif");
+    let write = |site: &mut Site, number: u32| {
+        let change = format!("replace: description\nd: {number}");
+        assert_eq!(site.modify("dc=ex", &change).code, 0);
+    };
+    // Nobody can write to it for longer than the log keeps the changes.
+    std::fs::remove_file(&file).expect("was written");
+    std::fs::create_dir(&file).expect("made");
+    for number in 0..400 {
+        write(&mut site, number);
+    }
+    std::fs::remove_dir(&file).expect("empty");
+    write(&mut site, 400);
+    let text = log(&site);
+    let (mark, rest) = text.split_once("\n\n").expect("a mark, and records");
+    assert!(mark.starts_with("# gap 1767323045 dc=ex\n"), "{text}");
+    assert!(mark.ends_with("\n# end gap 1767323045"), "{text}");
+    assert!(!rest.contains("# gap") && rest.contains("description: 400\n"), "{text}");
+    assert!(!rest.contains("description: 3\n"), "{text}");
+    // It is LDIF all the same.
+    let mut reader = Reader::new(text.as_bytes(), NoFiles);
+    while let Some(record) = reader.read().expect("LDIF") {
+        assert!(matches!(record.kind, RecordKind::Change { .. }), "{text}");
+    }
+}

@@ -81,7 +81,7 @@ fn entry(file: &CorpusFile) -> String {
     )
 }
 
-/// The lines of a file after a mark. They are ASCII, whatever the rest is.
+/// The lines of a file after a mark. They are ASCII, also where the rest is not.
 fn marked<'a>(file: &'a CorpusFile, mark: &'a str) -> impl Iterator<Item = &'a str> {
     let lines = file.content.split(|&byte| byte == b'\n');
     lines.filter_map(move |line| str::from_utf8(line).ok()?.strip_prefix(mark).map(str::trim_end))

@@ -5,7 +5,7 @@ use super::{page::Section, sandbox::Sandbox};
 /// Where the server of the page listens: nowhere that passwords could be read.
 const LOCAL: &str = "-h 'ldapi:/// ldap://127.0.0.1:3890/'";
 
-/// The file that the page's lines are about, as far as they tell: 12, 15 and 16 are theirs.
+/// A file that the page's lines may be about: they name its lines 12, 15 and 16.
 const OLD: &str = "\
 # Line 1.
 include /etc/ldap/schema/core.schema

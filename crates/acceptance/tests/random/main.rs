@@ -10,14 +10,18 @@ include {schema}/core.schema
 include {schema}/cosine.schema
 include {schema}/inetorgperson.schema
 include {schema}/nis.schema
-attributetype ( 1.3.6.1.4.1.32473.1 NAME 'tOne' EQUALITY caseExactMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 SINGLE-VALUE )
+attributetype ( 1.3.6.1.4.1.32473.1 NAME 'tOne' EQUALITY caseExactMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15
+  SINGLE-VALUE )
 attributetype ( 1.3.6.1.4.1.32473.2 NAME 'tNoEq' SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 )
-attributetype ( 1.3.6.1.4.1.32473.3 NAME 'tInt' EQUALITY integerMatch ORDERING integerOrderingMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )
-attributetype ( 1.3.6.1.4.1.32473.4 NAME 'tTime' EQUALITY generalizedTimeMatch ORDERING generalizedTimeOrderingMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.24 )
+attributetype ( 1.3.6.1.4.1.32473.3 NAME 'tInt' EQUALITY integerMatch ORDERING integerOrderingMatch SYNTAX
+  1.3.6.1.4.1.1466.115.121.1.27 )
+attributetype ( 1.3.6.1.4.1.32473.4 NAME 'tTime' EQUALITY generalizedTimeMatch ORDERING
+  generalizedTimeOrderingMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.24 )
 attributetype ( 1.3.6.1.4.1.32473.5 NAME 'tBool' EQUALITY booleanMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.7 )
 attributetype ( 1.3.6.1.4.1.32473.6 NAME 'tDn' EQUALITY distinguishedNameMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.12 )
 attributetype ( 1.3.6.1.4.1.32473.7 NAME 'tSub' SUP cn )
-objectclass ( 1.3.6.1.4.1.32473.20 NAME 'tAux' SUP top AUXILIARY MAY ( tOne $ tNoEq $ tInt $ tTime $ tBool $ tDn $ tSub ) )
+objectclass ( 1.3.6.1.4.1.32473.20 NAME 'tAux' SUP top AUXILIARY MAY ( tOne $ tNoEq $ tInt $ tTime $ tBool $
+  tDn $ tSub ) )
 objectclass ( 1.3.6.1.4.1.32473.21 NAME 'tMust' SUP top AUXILIARY MUST tInt )
 pidfile {dir}/slapd.pid
 database mdb

@@ -1,7 +1,7 @@
 """Makes the same random operations on two servers, and compares result codes, entries and what is left at the end.
 
-Arguments: URL of slapd, URL of the server under test, seed, number of operations. Prints each difference; ends with 1 if
-there was one.
+Arguments: URL of slapd, URL of the server under test, seed, number of operations. Prints each difference; ends with 1
+if there was one.
 """
 
 import random
@@ -22,8 +22,14 @@ ACCOUNTS = {
 OWN = {"entryUUID", "entryCSN", "createTimestamp", "modifyTimestamp"}
 
 SHORT = ["a", "b", "c", "A", "d e", "1", "é", "x,y"]
-WORDS = SHORT + [" a", "c  d", "c d", "01", "-5", "", "TRUE", "20200101000000Z", "cn=a,ou=p,dc=x", "cn=", "+", "#x", "x" * 300, "a\\20", "*", "\x00"]
-NAMES = ["cn=a,ou=p,dc=x", "CN=A, OU=P,DC=x", "x", "dc=x", "cn=b,ou=p,dc=x", "", "cn=a+sn=b,dc=x", "sn=b+cn=a,dc=x", "nosuch=1,dc=x"]
+WORDS = SHORT + [
+    " a", "c  d", "c d", "01", "-5", "", "TRUE", "20200101000000Z", "cn=a,ou=p,dc=x", "cn=", "+", "#x", "x" * 300,
+    "a\\20", "*", "\x00",
+]
+NAMES = [
+    "cn=a,ou=p,dc=x", "CN=A, OU=P,DC=x", "x", "dc=x", "cn=b,ou=p,dc=x", "", "cn=a+sn=b,dc=x", "sn=b+cn=a,dc=x",
+    "nosuch=1,dc=x",
+]
 VALUES = {
     "tDn": NAMES,
     "member": NAMES,
@@ -31,21 +37,49 @@ VALUES = {
     "aliasedObjectName": NAMES,
     "tInt": ["1", "2", "-1", "01", "x", "", "99999999999999999999", "0", "-0", "+1", " 1"],
     "uidNumber": ["1", "2", "-1", "01", "x", ""],
-    "tTime": ["20200101000000Z", "20200101000000.0Z", "202001010000Z", "20200101000000+0100", "x", "2020010100Z", "20201301000000Z", "20200101000060Z", "20200229000000Z", "20210229000000Z"],
+    "tTime": [
+        "20200101000000Z", "20200101000000.0Z", "202001010000Z", "20200101000000+0100", "x", "2020010100Z",
+        "20201301000000Z", "20200101000060Z", "20200229000000Z", "20210229000000Z",
+    ],
     "tBool": ["TRUE", "FALSE", "true", "1", "x", ""],
     "userPassword": ["a", "b", "{SSHA}x", "{x}y"],
     "telephoneNumber": ["+1 234", "1234", "12-34", "x", "", "1 2"],
     "c": ["DE", "d", "DEU", "de"],
     "ref": ["ldap://h/dc=x", "x", "ldap://h/ou=p,dc=x??sub"],
-    "objectClass": ["top", "person", "organizationalPerson", "inetOrgPerson", "tAux", "tMust", "posixAccount", "posixGroup", "groupOfNames", "organizationalUnit", "extensibleObject", "alias", "referral", "account", "uidObject", "nosuch", "domain", "dcObject", "simpleSecurityObject", "subentry", "2.5.6.6", "country", "device", "subschema"],
+    "objectClass": [
+        "top", "person", "organizationalPerson", "inetOrgPerson", "tAux", "tMust", "posixAccount", "posixGroup",
+        "groupOfNames", "organizationalUnit", "extensibleObject", "alias", "referral", "account", "uidObject",
+        "nosuch", "domain", "dcObject", "simpleSecurityObject", "subentry", "2.5.6.6", "country", "device",
+        "subschema",
+    ],
 }
-USUAL = ["cn", "sn", "uid", "mail", "description", "tOne", "tNoEq", "tInt", "tTime", "tBool", "tDn", "tSub", "userPassword", "objectClass", "member", "telephoneNumber"]
-ATTRIBUTES = USUAL + ["jpegPhoto", "userCertificate;binary", "userCertificate", "ou", "seeAlso", "cn;lang-de", "entryUUID", "createTimestamp", "structuralObjectClass", "nosuch", "description;x-foo", "entryCSN", "modifiersName", "uidNumber", "memberUid", "homeDirectory", "creatorsName", "c", "dc", "o", "l", "postalAddress", "labeledURI", "aliasedObjectName", "ref", "supportedControl", "1.3.6.1.4.1.32473.3", "2.5.4.3"]
-NAMING = ["cn", "cn", "cn", "uid", "ou", "tOne", "tInt", "tSub", "mail", "sn", "nosuch", "tNoEq", "userPassword", "tDn"]
-ODD_RDNS = ["cn=", "=a", "cn", "cn=a=b", "cn=a+", "2.5.4.3=a", "oid.2.5.4.3=b", "cn=\\zz", "cn=#0401", "cn=a+cn=b", "cn;lang-de=a", "1.2.3=x"]
+USUAL = [
+    "cn", "sn", "uid", "mail", "description", "tOne", "tNoEq", "tInt", "tTime", "tBool", "tDn", "tSub",
+    "userPassword", "objectClass", "member", "telephoneNumber",
+]
+ATTRIBUTES = USUAL + [
+    "jpegPhoto", "userCertificate;binary", "userCertificate", "ou", "seeAlso", "cn;lang-de", "entryUUID",
+    "createTimestamp", "structuralObjectClass", "nosuch", "description;x-foo", "entryCSN", "modifiersName",
+    "uidNumber", "memberUid", "homeDirectory", "creatorsName", "c", "dc", "o", "l", "postalAddress", "labeledURI",
+    "aliasedObjectName", "ref", "supportedControl", "1.3.6.1.4.1.32473.3", "2.5.4.3",
+]
+NAMING = [
+    "cn", "cn", "cn", "uid", "ou", "tOne", "tInt", "tSub", "mail", "sn", "nosuch", "tNoEq", "userPassword", "tDn",
+]
+ODD_RDNS = [
+    "cn=", "=a", "cn", "cn=a=b", "cn=a+", "2.5.4.3=a", "oid.2.5.4.3=b", "cn=\\zz", "cn=#0401", "cn=a+cn=b",
+    "cn;lang-de=a", "1.2.3=x",
+]
 ODD_NAMES = ["ou=none,dc=x", "dc=y", "", "cn=none,ou=none,dc=x", "cn=subschema"]
-IN_FILTERS = ["cn", "sn", "uid", "mail", "tInt", "tTime", "tBool", "tDn", "tSub", "tOne", "tNoEq", "objectClass", "description", "member", "nosuch", "entryUUID", "entryDN", "hasSubordinates", "createTimestamp", "name", "cn;lang-de", "telephoneNumber"]
-RULES = ["", ":caseExactMatch", ":integerMatch", ":distinguishedNameMatch", ":2.5.13.2", ":nosuch", ":1.2.840.113556.1.4.803"]
+IN_FILTERS = [
+    "cn", "sn", "uid", "mail", "tInt", "tTime", "tBool", "tDn", "tSub", "tOne", "tNoEq", "objectClass",
+    "description", "member", "nosuch", "entryUUID", "entryDN", "hasSubordinates", "createTimestamp", "name",
+    "cn;lang-de", "telephoneNumber",
+]
+RULES = [
+    "", ":caseExactMatch", ":integerMatch", ":distinguishedNameMatch", ":2.5.13.2", ":nosuch",
+    ":1.2.840.113556.1.4.803",
+]
 SELECTIONS = [None, ["*", "+"], ["1.1"], ["cn", "objectClass"], ["@person"], ["+"]]
 
 
@@ -90,7 +124,10 @@ class Chance:
             {"objectClass": ["inetOrgPerson"], "cn": ["a"], "sn": ["b"]},
             {"objectClass": ["groupOfNames"], "cn": ["a"], "member": ["cn=a,ou=p,dc=x"]},
             {"objectClass": ["organizationalUnit"], "ou": ["a"]},
-            {"objectClass": ["person", "posixAccount"], "cn": ["a"], "sn": ["b"], "uid": ["u"], "uidNumber": ["1"], "gidNumber": ["1"], "homeDirectory": ["/"]},
+            {
+                "objectClass": ["person", "posixAccount"], "cn": ["a"], "sn": ["b"], "uid": ["u"],
+                "uidNumber": ["1"], "gidNumber": ["1"], "homeDirectory": ["/"],
+            },
             {"objectClass": ["alias", "extensibleObject"], "aliasedObjectName": [self.one(self.names)]},
             {"objectClass": [self.value("objectClass") for _ in range(self.random.randint(1, 3))]},
         ]))
@@ -146,7 +183,8 @@ class Chance:
         if kind < 0.62:
             return ("delete", self.name())
         if kind < 0.72:
-            return ("rename", self.name(), self.rdn(), self.one([None, None, self.superior(), self.name()]), self.one([0, 1]))
+            superior = self.one([None, None, self.superior(), self.name()])
+            return ("rename", self.name(), self.rdn(), superior, self.one([0, 1]))
         if kind < 0.8:
             attribute = self.one(ATTRIBUTES)
             return ("compare", self.name(), attribute, self.value(attribute))
@@ -159,14 +197,17 @@ class Chance:
 def entries(found):
     """Entries in an order and without what is a server's own."""
 
-    def shown(name, values):
+    def attribute(name, values):
         # Hashes have their own salts.
         return (name, sorted(values) if name != "userPassword" else len(values))
 
-    return sorted(
-        ((dn, sorted(shown(name, values) for name, values in entry.items() if name not in OWN) if dn else sorted(map(str, entry))) for dn, entry in found),
-        key=repr,
-    )
+    def content(dn, entry):
+        # A reference has no name, and URLs.
+        if not dn:
+            return sorted(map(str, entry))
+        return sorted(attribute(name, values) for name, values in entry.items() if name not in OWN)
+
+    return sorted(((dn, content(dn, entry)) for dn, entry in found), key=repr)
 
 
 def answer(connection, request):
@@ -221,7 +262,8 @@ def main():
     left = [entries(connection.search_s(BASE, ldap.SCOPE_SUBTREE)) for connection in connections["root"]]
     if left[0] != left[1]:
         differences += 1
-        print("the entries at the end differ:", *[[one for one in left[a] if one not in left[b]][:2] for a, b in ((0, 1), (1, 0))], sep="\n  ")
+        only = [[one for one in left[a] if one not in left[b]][:2] for a, b in ((0, 1), (1, 0))]
+        print("the entries at the end differ:", *only, sep="\n  ")
     print(f"{differences} differences in {number + 1} operations; {len(left[0])} entries at the end", file=sys.stderr)
     sys.exit(differences > 0)
 

@@ -62,25 +62,16 @@ impl ServerOptions {
         self.access.timeout()
     }
 
-    /// The server as it was named, without a password.
-    pub(crate) fn shown(&self) -> String {
-        match &self.url {
-            Some(url) => masked(url).into_owned(),
-            None => USUAL.join(" or "),
-        }
-    }
-
     /// A connection, and the URL of its server.
     ///
     /// # Errors
     /// The message, with the URL.
     pub(crate) async fn connect(&self) -> Result<(String, Client), String> {
-        let client = Client::connect(&self.settings()?).await;
-        let client = client.map_err(|error| format!("{}: {error}", self.shown()))?;
-        let url = client
-            .url()
-            .map_or_else(|| self.shown(), |url| masked(&url.to_string()).into_owned());
-        Ok((url, client))
+        let settings = self.settings()?;
+        let client = Client::connect(&settings).await;
+        let client = client.map_err(|error| format!("{}: {error}", shown(&settings.urls)))?;
+        let url = client.url().map_or(&settings.urls[..], std::slice::from_ref);
+        Ok((shown(url), client))
     }
 }
 
@@ -89,10 +80,6 @@ impl ServerOptions {
 /// # Errors
 /// The message, with the URLs: none of several answers.
 pub(crate) fn found(mut settings: ConnectSettings) -> Result<(String, ConnectSettings), String> {
-    let shown = |urls: &[LdapUrl]| {
-        let urls = urls.iter().map(|url| masked(&url.to_string()).into_owned());
-        urls.collect::<Vec<_>>().join(" or ")
-    };
     if settings.urls.len() > 1 {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
@@ -101,6 +88,12 @@ pub(crate) fn found(mut settings: ConnectSettings) -> Result<(String, ConnectSet
         settings.urls = client.url().cloned().into_iter().collect();
     }
     Ok((shown(&settings.urls), settings))
+}
+
+/// URLs without their passwords.
+fn shown(urls: &[LdapUrl]) -> String {
+    let urls = urls.iter().map(|url| masked(&url.to_string()).into_owned());
+    urls.collect::<Vec<_>>().join(" or ")
 }
 
 /// Who the tool is at the servers, and how it connects.

@@ -237,7 +237,8 @@ fn what_of_a_definition_has_no_effect_is_told() {
         notices,
         [
             "slapd.conf: line 1: <attributetype> the text behind the closing parenthesis is ignored",
-            "slapd.conf: line 2: <ldapsyntax> no value conforms to the syntax 1.3.6.1.4.1.32473.2, which has no X-SUBST",
+            "slapd.conf: line 2: <ldapsyntax> no value conforms to the syntax 1.3.6.1.4.1.32473.2, which has no \
+             X-SUBST",
         ]
     );
 }

@@ -59,6 +59,8 @@ fn collect<'t>(node: &'t Node, nodes: &mut BTreeMap<&'t [u8], &'t Node>) {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
+    use ironbark_model::Dn;
+
     use super::*;
     use crate::{
         ConfigError, Configuration, load as load_file,
@@ -70,9 +72,13 @@ mod tests {
     const TEXT: &str = "database config\nrootpw x\ndatabase mdb\nsuffix dc=x\nrootdn cn=admin,dc=x\nrootpw secret\n\
         directory /srv/x\n";
 
-    /// The tree of a file, each entry with an identity.
     fn tree() -> Tree {
-        let mut tree = render(&load_file("slapd.conf", &with_schema("slapd.conf", TEXT), registry()).unwrap());
+        tree_of(TEXT)
+    }
+
+    /// The tree of a file, each entry with an identity.
+    fn tree_of(text: &str) -> Tree {
+        let mut tree = render(&load_file("slapd.conf", &with_schema("slapd.conf", text), registry()).unwrap());
         for (number, child) in tree.root.children.iter_mut().enumerate() {
             child.set("entryUUID", vec![number.to_string().into_bytes()]);
         }
@@ -143,5 +149,21 @@ mod tests {
         let added = with(&without, &[("entryUUID", "new"), ("olcRootPW", "")]);
         let refused = changed(&first, &added).unwrap_err();
         assert!(refused.message().contains("needs a suffix"), "{refused}");
+    }
+
+    #[test]
+    fn what_is_only_for_copies_is_refused_when_it_is_set_and_stays_when_a_database_gets_another_number() {
+        let plain = tree();
+        let set = with(&plain, &[("olcMultiProvider", "TRUE")]);
+        let refused = changed(&plain, &set).unwrap_err();
+        assert!(refused.message().contains("database is not a shadow"), "{refused}");
+        // slapd leaves it so when the last provider goes.
+        let two = tree_of(&TEXT.replacen("database mdb", "database null\nsuffix dc=n\ndatabase mdb", 1));
+        let two = with(&two, &[("olcMultiProvider", "TRUE")]);
+        let schema = load(&two).unwrap().schema;
+        let name = Dn::parse(&schema, b"olcDatabase={1}null,cn=config").unwrap();
+        let one = two.delete(&schema, &name).unwrap();
+        assert_eq!(one.root.children.last().unwrap().name, "{1}mdb");
+        changed(&two, &one).unwrap();
     }
 }

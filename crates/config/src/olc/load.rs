@@ -60,11 +60,11 @@ pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
 pub fn load_change(tree: &Tree, former: Option<&Tree>, current: &Schema) -> Result<Configuration, ConfigError> {
     if let Some(former) = former {
         unreadable::check_definitions(&definitions(tree), &definitions(former), current)?;
-        unreadable::check_copies(tree, former)?;
     }
+    let former = former.map_or(Former::All, Former::of);
+    unreadable::check_copies(tree, &former)?;
     let (mut schema, definitions) = schema(tree)?;
     Arc::make_mut(&mut schema).take_unknown_types_of(current);
-    let former = former.map_or(Former::All, Former::of);
     let (mut configuration, _) = load_settings(tree, &former, Loading::new(schema, &tree.registry), &mut Err)?;
     configuration.keep_definitions(definitions);
     Ok(configuration)

@@ -8,10 +8,14 @@ use ironbark_model::{
     schema::{AttributeTypeDefinition, ContentRuleDefinition, ObjectClassDefinition, Usage, check_form},
 };
 
-use super::tree::{Kind, Node, Tree};
+use super::{
+    former::Former,
+    tree::{Kind, Node, Tree},
+};
 use crate::{
     ConfigError,
     schema_statement::{SchemaKind, SchemaStatement},
+    statement::ValueAge,
 };
 
 /// Settings that only a copy may have, and what slapd says of them otherwise.
@@ -25,16 +29,13 @@ const OF_COPIES: &[(&[&str], &str)] = &[
 ///
 /// # Errors
 /// The setting.
-pub(super) fn check_copies(tree: &Tree, former: &Tree) -> Result<(), ConfigError> {
+pub(super) fn check_copies(tree: &Tree, former: &Former<'_>) -> Result<(), ConfigError> {
     let databases = tree.root.children.iter();
     for node in databases.filter(|node| node.kind() == Some(Kind::Database) && !is_copy(node)) {
-        let mut siblings = former.root.children.iter();
-        let before = siblings.find(|one| one.is_named(&node.naming, &node.name));
         for (names, reason) in OF_COPIES {
             let is_set = |name: &&&str| {
-                let values = node.values(name);
                 let is_on = node.texts(name).any(|text| !text.eq_ignore_ascii_case("FALSE"));
-                is_on && before.is_none_or(|before| before.values(name) != values)
+                is_on && former.value_age(node, name) == ValueAge::New
             };
             if let Some(name) = names.iter().find(is_set) {
                 return Err(ConfigError::of_setting(&node.location, name, *reason));

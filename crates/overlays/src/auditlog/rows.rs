@@ -14,8 +14,8 @@ pub(super) const ROWS: &[Setting] = &[
         .olc("3.15.1", Form::ExactText)
         .takes("<file>", "")
         .does(
-            "Names the file to which the changes of the database are appended as LDIF. Where changes are missing (a tool \
-             made them, or the file could not be written for long), it has a comment that begins with `# gap`.",
+            "Names the file to which the changes of the database are appended as LDIF. Where changes are missing (a \
+             tool made them, or the file could not be written for long), it has a comment that begins with `# gap`.",
         )
         .since("2.2")
         .like(&["/var/log/ldap-audit.ldif"])

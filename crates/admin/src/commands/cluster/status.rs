@@ -90,7 +90,7 @@ fn shown(suffix: &str, overview: &Overview, now: i64) -> (String, bool) {
     (text, is_well)
 }
 
-/// Whether a server runs, as far as it has told.
+/// Whether a server runs, by its last word.
 fn is_there(server: &Node, now: i64) -> bool {
     !server.has_ended && now.saturating_sub(server.at) <= GONE_S
 }

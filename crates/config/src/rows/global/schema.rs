@@ -21,8 +21,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(840), ConfigClass::Schema.at(20)])
         .takes("( <oid> [DESC <text>] [X-SUBST <oid>] )", "")
         .does(
-            "Defines a syntax (RFC 4512 §4.1.5). Its values are checked as those of the syntax in X-SUBST; without that, \
-             it can have none.",
+            "Defines a syntax (RFC 4512 §4.1.5). Its values are checked as those of the syntax in X-SUBST; without \
+             that, it can have none.",
         )
         .since("2.4")
         .like(&["( 1.3.6.1.4.1.32473.1.0 DESC 'Phone book key' X-SUBST '1.3.6.1.4.1.1466.115.121.1.15' )"])
