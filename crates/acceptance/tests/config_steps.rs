@@ -95,6 +95,40 @@ fn suffix_rootdn_and_password_are_replaced_one_by_one_as_in_slapd() {
 }
 
 #[test]
+fn one_modify_that_slapd_takes_in_its_order_is_taken() {
+    let mut orders: Vec<Vec<(&str, &str)>> = orders().map(Vec::from).to_vec();
+    orders.extend(
+        [
+            [PASSWORD, SUFFIX],
+            [PASSWORD, ROOT],
+            [SUFFIX, PASSWORD],
+            [ROOT, PASSWORD],
+        ]
+        .map(Vec::from),
+    );
+    for order in orders {
+        let [theirs, ours] = [Flavor::OpenLdap, Flavor::Ironbark].map(|flavor| {
+            let server = served(flavor, "").0.beyond_slapd();
+            let parts = order
+                .iter()
+                .map(|(attribute, value)| format!("replace: {attribute}\n{attribute}: {value}\n-\n"));
+            let change = format!(
+                "dn: olcDatabase={{1}}mdb,cn=config\nchangetype: modify\n{}",
+                parts.collect::<String>()
+            );
+            let code = modify(&server, &change).code();
+            (code, bind(&server, ROOT.1, PASSWORD.1))
+        });
+        // Ours looks at the whole as well: it takes what is whole at the end.
+        if theirs.0 == Some(0) || order.len() == 2 {
+            assert_eq!(theirs, ours, "{order:?}");
+        } else {
+            assert_eq!(ours, (Some(0), Some(0)), "{order:?}");
+        }
+    }
+}
+
+#[test]
 fn suffix_rootdn_and_password_are_deleted_one_by_one_and_the_server_starts_again() {
     for order in orders() {
         let [theirs, ours] = [Flavor::OpenLdap, Flavor::Ironbark].map(|flavor| {
@@ -307,6 +341,34 @@ fn an_element_of_the_schema_is_defined_once_as_in_slapd() {
         schema(
             "wrong",
             "olcAttributeTypes: ( 1.3.6.1.4.1.32473.7 NAME 'wrong' SUP nosuch )",
+        ),
+        schema(
+            "forward",
+            "olcAttributeTypes: ( 1.3.6.1.4.1.32473.10 NAME 'later' SUP latest )\n\
+             olcAttributeTypes: ( 1.3.6.1.4.1.32473.11 NAME 'latest' SUP name )",
+        ),
+        schema(
+            "itself",
+            "olcObjectClasses: ( 1.3.6.1.4.1.32473.12 NAME 'laterClass' SUP latestClass AUXILIARY )\n\
+             olcObjectClasses: ( 1.3.6.1.4.1.32473.13 NAME 'latestClass' SUP top AUXILIARY )",
+        ),
+        schema(
+            "backward",
+            "olcObjectClasses: ( 1.3.6.1.4.1.32473.14 NAME 'oneClass' SUP top AUXILIARY MAY ( last $ cn ) )\n\
+             olcAttributeTypes: ( 1.3.6.1.4.1.32473.16 NAME 'last' SUP name )\n\
+             olcObjectClasses: ( 1.3.6.1.4.1.32473.15 NAME 'twoClass' SUP 1.3.6.1.4.1.32473.14 AUXILIARY )",
+        ),
+        schema(
+            "operational",
+            "olcAttributeTypes: ( 1.3.6.1.4.1.32473.17 NAME 'op' SUP name USAGE directoryOperation )",
+        ),
+        schema(
+            "{0}first",
+            "olcAttributeTypes: ( 1.3.6.1.4.1.32473.18 NAME 'first' SUP name )",
+        ),
+        schema(
+            "{99}at-the-end",
+            "olcAttributeTypes: ( 1.3.6.1.4.1.32473.19 NAME 'end' SUP name )",
         ),
     ];
     let [theirs, ours] = [Flavor::OpenLdap, Flavor::Ironbark].map(|flavor| {

@@ -163,6 +163,24 @@ fn entries_of_the_database_are_answered_with_alike() {
 }
 
 #[test]
+fn without_parent_and_items_the_database_is_hidden_alike() {
+    for lines in ["", "retcode-indir on"] {
+        assert_same(|flavor| {
+            let server = Server::start(flavor, &configuration(lines))?;
+            let mut transcript = Transcript::new(&server);
+            for base in [BASE, &format!("ou=People,{BASE}"), &format!("cn=x,{BASE}")] {
+                for scope in ["base", "one", "sub"] {
+                    transcript.search(&["-b", base, "-s", scope, "1.1"])?;
+                }
+            }
+            transcript.client("ldapwhoami", &Credentials::ROOT, &[], "")?;
+            transcript.client("ldapadd", &Credentials::ROOT, &["-c"], DATA)?;
+            Ok(transcript.finish())
+        });
+    }
+}
+
+#[test]
 fn items_that_a_search_finds_are_answered_with_alike() {
     assert_same(|flavor| {
         let server = Server::start(flavor, &configuration(&format!("{ITEMS}retcode-indir on\n")))?;

@@ -18,7 +18,7 @@ pub struct SchemaStatement {
 }
 
 /// What a schema statement defines.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum SchemaKind {
     /// `objectidentifier name oid`.
     ObjectIdentifier,

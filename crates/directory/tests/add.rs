@@ -38,6 +38,12 @@ fn attributes_are_checked_before_the_entry() {
     for (text, code, diagnostic) in [
         ("nosuch: 1", 17, "nosuch: attribute type undefined"),
         ("objectClass: nosuch", 21, "objectClass: value #0 invalid per syntax"),
+        ("objectClass: cn", 21, "objectClass: value #0 invalid per syntax"),
+        (
+            "objectClass: person\nstructuralObjectClass: cn",
+            21,
+            "structuralObjectClass: value #0 invalid per syntax",
+        ),
         (
             "objectClass: person\nsn: a\nsn: b\nsn: A",
             20,
@@ -100,6 +106,11 @@ fn a_single_valued_naming_attribute_must_not_conflict() {
             "value of single-valued naming attribute 'c' conflicts with value present in entry"
         )
     );
+    // As in slapd, classes are looked at before the name, and what they allow after it.
+    let answer = site.add("c=de,dc=ex", "objectClass: top\nc: us");
+    assert_eq!(answer.brief(), (65, "no structural object class provided"));
+    let answer = site.add("c=de,dc=ex", "objectClass: country\nc: us\nmail: x");
+    assert_eq!(answer.code, 64);
 }
 
 #[test]

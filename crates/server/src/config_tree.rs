@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use ironbark_config::{
     ConfigError, Notice, Operations, SettingError,
     kinds::CONFIG,
-    olc::{self, ChangeError, Folder, Stamps, Tree},
+    olc::{self, ChangeError, Folder, ModifySteps, Stamps, Tree},
 };
 use ironbark_directory::{
     Append, ChangeAuthor, Configuration, InMemoryTree, Modification, ModificationKind, OpenError, OperationError,
@@ -55,8 +55,8 @@ struct Shown {
 
 /// Where a change comes from.
 enum Origin<'a> {
-    /// A client, or the server itself.
-    Client,
+    /// A client, or the server itself; with the steps of a modify.
+    Client(Option<ModifySteps<'a>>),
     /// A provider, with the CSNs that it has told.
     Provider(&'a [Csn]),
     /// The cluster, which has it already.
@@ -101,11 +101,15 @@ impl ConfigTree {
     fn put(&self, mut tree: Tree, by: &ChangeAuthor<'_>, from: Origin<'_>) -> Result<(), OperationError> {
         let former = self.tree(by.configuration);
         // What others send was checked where it was set.
-        let former = matches!(from, Origin::Client).then_some(&*former);
+        let former = matches!(from, Origin::Client(_)).then_some(&*former);
         if let Some(former) = former {
             tree.load_modules(former).map_err(of_tree)?;
         }
         let read = olc::load_change(&tree, former, &by.configuration.schema);
+        let read = match &from {
+            Origin::Client(Some(steps)) => read.or_else(|_| steps.load(&tree, &by.configuration.schema)),
+            _ => read,
+        };
         let mut configuration = read.map_err(|error| refusal(&error))?;
         let is_member = configuration.config.cluster.is_some();
         if is_member {
@@ -116,8 +120,8 @@ impl ConfigTree {
         }
         match &from {
             // To those outside the cluster is one server: what others do not have is not of its vector.
-            Origin::Client if is_member && !self.cluster.is_news_for_others(&tree) => {}
-            Origin::Client => config_vector::advance(&mut tree, &configuration, by, None),
+            Origin::Client(_) if is_member && !self.cluster.is_news_for_others(&tree) => {}
+            Origin::Client(_) => config_vector::advance(&mut tree, &configuration, by, None),
             Origin::Provider(came) => config_vector::advance(&mut tree, &configuration, by, Some(came)),
             Origin::Cluster(_) => {}
         }
@@ -132,8 +136,8 @@ impl ConfigTree {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let published = match from {
             Origin::Cluster(published) => Some(published),
-            Origin::Client | Origin::Provider(_) if is_member => self.cluster.publish(&tree)?,
-            Origin::Client | Origin::Provider(_) => None,
+            Origin::Client(_) | Origin::Provider(_) if is_member => self.cluster.publish(&tree)?,
+            Origin::Client(_) | Origin::Provider(_) => None,
         };
         let stored = self.write(&mut written, &tree);
         stored.map_err(|error| {
@@ -316,15 +320,26 @@ impl InMemoryTree for ConfigTree {
             csn: by.stamp.csn.clone(),
             uuid: String::new(),
         };
+        let asked = match change {
+            TreeChange::Modify {
+                modifications: asked, ..
+            } => modifications(schema, asked)?,
+            _ => Vec::new(),
+        };
+        let mut steps = None;
         let changed = match change {
             TreeChange::Add(entry) => {
                 stamps.uuid = by.entry_uuid()?;
                 tree.add(schema, entry, &stamps)
             }
-            TreeChange::Modify {
-                dn,
-                modifications: asked,
-            } => tree.modify(schema, dn, &modifications(schema, asked)?, &stamps),
+            TreeChange::Modify { dn, .. } => {
+                steps = Some(ModifySteps {
+                    former: &tree,
+                    dn,
+                    modifications: &asked,
+                });
+                tree.modify(schema, dn, &asked, &stamps)
+            }
             TreeChange::Delete { dn } => tree.delete(schema, dn),
             TreeChange::ModifyDn {
                 dn,
@@ -333,7 +348,7 @@ impl InMemoryTree for ConfigTree {
                 ..
             } => tree.rename(schema, dn, new_rdn, new_superior.as_ref(), &stamps),
         };
-        self.put(changed.map_err(of_tree)?, by, Origin::Client)
+        self.put(changed.map_err(of_tree)?, by, Origin::Client(steps))
     }
 
     fn replicate(&self, replica: &TreeReplica<'_>, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {

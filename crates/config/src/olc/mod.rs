@@ -18,7 +18,7 @@ mod text;
 mod tree;
 mod unreadable;
 
-pub use change::{AttributeChange, AttributeChangeKind, ChangeError, Stamps};
+pub use change::{AttributeChange, AttributeChangeKind, ChangeError, Stamps, modify::ModifySteps};
 pub(crate) use folder::node_of_file;
 pub use folder::{Folder, FolderComplain};
 pub use load::{load, load_change, survey};

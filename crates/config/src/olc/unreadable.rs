@@ -68,7 +68,7 @@ pub(super) fn check_definitions(
     {
         return Ok(());
     }
-    check_forms(definitions, former)?;
+    check_forms(definitions, former, current)?;
     let mut before: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for one in former {
         if let Some(key) = key(one, current) {
@@ -93,9 +93,17 @@ pub(super) fn check_definitions(
 }
 
 /// Refuses new definitions that slapd does not read.
-fn check_forms(definitions: &[SchemaStatement], former: &[SchemaStatement]) -> Result<(), ConfigError> {
+fn check_forms(
+    definitions: &[SchemaStatement],
+    former: &[SchemaStatement],
+    current: &Schema,
+) -> Result<(), ConfigError> {
     let before: BTreeSet<&str> = former.iter().map(|one| one.text.as_str()).collect();
-    for one in definitions.iter().filter(|one| !before.contains(one.text.as_str())) {
+    let places = places(definitions, current);
+    for (place, one) in definitions.iter().enumerate() {
+        if before.contains(one.text.as_str()) {
+            continue;
+        }
         let refused = |reason: String| ConfigError::Definition {
             location: one.location.clone(),
             reason,
@@ -107,8 +115,61 @@ fn check_forms(definitions: &[SchemaStatement], former: &[SchemaStatement]) -> R
         if let Some(reason) = contradiction(one, definitions) {
             return Err(refused(reason));
         }
+        for (kind, name) in references(one) {
+            let is_behind = places
+                .get(&(kind, name.to_ascii_lowercase()))
+                .is_some_and(|at| *at >= place);
+            if is_behind && !is_built_in(kind, &name, current) {
+                let element = if kind == SchemaKind::ObjectClass {
+                    "ObjectClass"
+                } else {
+                    "AttributeType"
+                };
+                return Err(refused(format!("{element} not found: \"{name}\"")));
+            }
+        }
     }
     Ok(())
+}
+
+/// Where each attribute type and class is defined first, by its OID and names in lower case.
+fn places(definitions: &[SchemaStatement], current: &Schema) -> BTreeMap<(SchemaKind, String), usize> {
+    let mut places = BTreeMap::new();
+    for (place, one) in definitions.iter().enumerate() {
+        let common = match one.kind {
+            SchemaKind::AttributeType => AttributeTypeDefinition::parse(&one.text).map(|found| found.common),
+            SchemaKind::ObjectClass => ObjectClassDefinition::parse(&one.text).map(|found| found.common),
+            _ => continue,
+        };
+        let Ok(common) = common else { continue };
+        let oid = current
+            .expand_oid_macro(&common.oid)
+            .unwrap_or_else(|| common.oid.to_string());
+        let names = common.names.iter().map(|name| name.to_ascii_lowercase());
+        for name in names.chain([oid]) {
+            places.entry((one.kind, name)).or_insert(place);
+        }
+    }
+    places
+}
+
+/// The attribute types and classes that a definition names. slapd reads definitions one after the other.
+fn references(definition: &SchemaStatement) -> Vec<(SchemaKind, Box<str>)> {
+    let of = |kind: SchemaKind, names: Vec<Box<str>>| names.into_iter().map(move |name| (kind, name));
+    match definition.kind {
+        SchemaKind::AttributeType => match AttributeTypeDefinition::parse(&definition.text) {
+            Ok(found) => of(SchemaKind::AttributeType, found.superior.into_iter().collect()).collect(),
+            Err(_) => Vec::new(),
+        },
+        SchemaKind::ObjectClass => match ObjectClassDefinition::parse(&definition.text) {
+            Ok(found) => of(SchemaKind::ObjectClass, found.superiors)
+                .chain(of(SchemaKind::AttributeType, found.must))
+                .chain(of(SchemaKind::AttributeType, found.may))
+                .collect(),
+            Err(_) => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
 }
 
 /// What slapd refuses of a definition that has its form.
@@ -116,7 +177,10 @@ fn contradiction(definition: &SchemaStatement, all: &[SchemaStatement]) -> Optio
     let common = match definition.kind {
         SchemaKind::AttributeType => {
             let found = AttributeTypeDefinition::parse(&definition.text).ok()?;
-            if found.no_user_modification && found.usage == Usage::UserApplications {
+            if found.usage != Usage::UserApplications {
+                return Some(format!("\"{}\" is operational", found.common.oid));
+            }
+            if found.no_user_modification {
                 return Some("NO-USER-MODIFICATION needs another USAGE than userApplications".to_owned());
             }
             found.common

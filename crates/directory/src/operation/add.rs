@@ -224,39 +224,36 @@ pub(super) fn refuse_repetition(schema: &Schema, modifications: &[Modification])
     }
 }
 
-/// Adds values of the RDN that the request leaves out (RFC 4511 §4.7). Returns the attributes that this adds.
+/// Adds values of the RDN that the request leaves out (RFC 4511 §4.7). Returns the attributes that this adds. A
+/// single-valued attribute keeps its value; the check of the schema then refuses the entry.
 fn add_naming_values(schema: &Schema, entry: &mut Entry) -> Result<Vec<AttributeDescription>, OperationError> {
     let mut added = Vec::new();
     entry_rules::check_naming_types(schema, &entry.dn)?;
     for (description, value) in entry.dn.leaf_assertions(schema) {
         let attribute_type = schema.attribute_type(description.attribute_type);
         let normal = normal_form(schema, &description, &value);
-        let conflict = match entry.attribute_mut(&description) {
+        match entry.attribute_mut(&description) {
             None => {
                 added.push(description.clone());
                 entry.attributes.push(Attribute {
                     description,
                     values: vec![value],
                 });
-                continue;
             }
             Some(attribute) => {
-                let is_there = attribute
-                    .values
-                    .iter()
-                    .any(|known| normal_form(schema, &description, known) == normal);
+                let is_there = has_value(schema, attribute, &normal);
                 if !is_there && !attribute_type.single_value {
                     attribute.values.push(value);
                 }
-                !is_there && attribute_type.single_value
             }
-        };
-        if conflict {
-            let attribute = schema.description_text(&description);
-            return Err(AddRefusal::NamingValueConflict { attribute }.into());
         }
     }
     Ok(added)
+}
+
+fn has_value(schema: &Schema, attribute: &Attribute, normal: &[u8]) -> bool {
+    let mut values = attribute.values.iter();
+    values.any(|known| normal_form(schema, &attribute.description, known) == normal)
 }
 
 /// Gives an entry the attributes of its RDN that it lacks as a whole (RFC 4511 §4.7).
@@ -300,8 +297,11 @@ fn add_structural_class(execution: &Execution<'_, '_>, entry: &mut Entry) -> Res
         relax: execution.is_relaxed(),
         may_be_dynamic: execution.context.overlays().keeps_dynamic_entries(),
     };
-    // The values of the name were added just now.
-    let structural = entry_rules::check(schema, &checked, &|_, _| Ok(true))?;
+    let holds = |description: &AttributeDescription, normal: &[u8]| {
+        let attribute = entry.attribute(description);
+        Ok(attribute.is_some_and(|attribute| has_value(schema, attribute, normal)))
+    };
+    let structural = entry_rules::check(schema, &checked, &holds)?;
     let name = schema.object_class(structural).name().as_bytes().to_vec();
     add_if_absent(entry, &known.structural_object_class, name);
     Ok(())

@@ -30,7 +30,7 @@ pub(crate) struct Checked<'a> {
 /// The entry before the change.
 #[derive(Clone, Copy)]
 pub(crate) enum Former<'a> {
-    /// It is new, and has the values of its name.
+    /// It is new, and has the values of its name, except second values of single-valued attributes.
     Nothing,
     /// An entry with this `structuralObjectClass`.
     Entry(Option<&'a [u8]>),
@@ -58,7 +58,7 @@ pub(crate) fn check(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> 
     let found = check.check_classes(schema, classes.clone(), entry.attributes)?;
     match entry.former {
         Former::Entry(_) => check_name(schema, entry, holds)?,
-        Former::Nothing => check_new_name(schema, entry)?,
+        Former::Nothing => check_new_name(schema, entry, holds)?,
     }
     check.check_class_places(schema, &classes)?;
     check.check_content(schema, &found, entry.attributes)?;
@@ -82,10 +82,18 @@ fn former_class(schema: &Schema, entry: &Checked<'_>) -> Result<Option<ClassNumb
     }
 }
 
-/// The attributes of the RDN of a new entry must be able to name it.
-fn check_new_name(schema: &Schema, entry: &Checked<'_>) -> Result<(), EntryRefusal> {
-    let mut named = entry.name.leaf_assertions(schema).into_iter();
-    named.try_for_each(|(description, _)| check_naming_attribute(schema, &description, entry.relax))
+/// The attributes of the RDN of a new entry must be able to name it. What the entry lacks is added, except a second value
+/// of a single-valued attribute.
+fn check_new_name(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> Result<(), OperationError> {
+    for (description, value) in entry.name.leaf_assertions(schema) {
+        check_naming_attribute(schema, &description, entry.relax)?;
+        let is_single = schema.attribute_type(description.attribute_type).single_value;
+        if is_single && !holds(&description, &normal_form(schema, &description, &value))? {
+            let attribute = schema.description_text(&description);
+            return Err(EntryRefusal::NamingValueConflict { attribute }.into());
+        }
+    }
+    Ok(())
 }
 
 /// Every value of the RDN must be in the entry (RFC 4512 §2.3.1).

@@ -8,9 +8,6 @@ refusals! {
         /// The request lists an attribute more than once.
         RepeatedAttribute { attribute: String } => ATTRIBUTE_OR_VALUE_EXISTS,
             format!("attribute '{attribute}' provided more than once");
-        /// The name has another value of a single-valued attribute than the entry.
-        NamingValueConflict { attribute: String } => NAMING_VIOLATION,
-            format!("value of single-valued naming attribute '{attribute}' conflicts with value present in entry");
         /// The access rules do not grant a subordinate of the superior.
         NoAccessToParent => INSUFFICIENT_ACCESS_RIGHTS, "no write access to parent";
         /// The access rules do not grant the entry.

@@ -17,6 +17,9 @@ refusals! {
         /// The entry does not have a value of its RDN.
         NoNamingValue { attribute: String } => NAMING_VIOLATION,
             format!("value of naming attribute '{attribute}' is not present in entry");
+        /// The name has another value of a single-valued attribute than the entry.
+        NamingValueConflict { attribute: String } => NAMING_VIOLATION,
+            format!("value of single-valued naming attribute '{attribute}' conflicts with value present in entry");
         /// The attribute may not name entries.
         NotNaming { attribute: String, fault: &'static str } => NAMING_VIOLATION,
             format!("naming attribute '{attribute}' {fault}");

@@ -137,7 +137,7 @@ impl Modification {
                 continue;
             }
             // A class must be known: slapd treats an unknown one as a syntax error.
-            let is_class = &*attribute_type.oid == OBJECT_CLASS;
+            let is_class = OF_CLASSES.contains(&&*attribute_type.oid);
             let class = is_class.then(|| schema.find_object_class(value)).flatten();
             if (is_class && class.is_none()) || !reading.conforms(attribute_type, value) {
                 let name = self.name.clone();
@@ -268,7 +268,8 @@ const MANAGEABLE: &[&str] = &[
     "1.3.6.1.4.1.42.2.27.8.1.33",
 ];
 
-const OBJECT_CLASS: &str = "2.5.4.0";
+/// `objectClass`, `structuralObjectClass`: their values are classes of the schema.
+const OF_CLASSES: [&str; 2] = ["2.5.4.0", "2.5.21.9"];
 
 fn resolve(schema: &Schema, name: &str) -> Result<AttributeDescription, AttributeRefusal> {
     let owned = || name.to_owned();

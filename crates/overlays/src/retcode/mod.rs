@@ -48,6 +48,7 @@ struct Retcode {
     settings: RetcodeConfig,
     stored: Option<Arc<stored::Stored>>,
     randomness: Randomness,
+    root: Dn,
 }
 
 fn make(settings: &RetcodeConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingError> {
@@ -60,6 +61,7 @@ fn make(settings: &RetcodeConfig, schema: &Arc<Schema>) -> Result<Overlay, Setti
             settings: settings.clone(),
             stored,
             randomness: Randomness::system(),
+            root: Dn::root(),
         })),
         ..Overlay::new("retcode")
     })
@@ -99,10 +101,14 @@ impl Retcode {
         }
     }
 
-    /// The parent of the items, if there are any.
+    /// The parent of the items: the suffix by default. As in slapd it is the root of all names while there is neither a
+    /// parent nor an item.
     fn parent<'a>(&'a self, context: &'a NamingContext) -> Option<&'a Dn> {
-        let configured = self.settings.parent.as_ref();
-        configured.or_else(|| context.suffixes().first().filter(|_| !self.settings.items.is_empty()))
+        match &self.settings.parent {
+            Some(parent) => Some(parent),
+            None if self.settings.items.is_empty() => Some(&self.root),
+            None => context.suffixes().first(),
+        }
     }
 
     fn of_item(&self, parent: &Dn, request: &IncomingRequest<'_>) -> Decision {

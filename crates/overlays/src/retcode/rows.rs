@@ -14,7 +14,10 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(RETCODE, &["retcode-parent"], &["olcRetcodeParent"])
         .olc("3.20.1", Form::Name)
         .takes("<dn>", "")
-        .does("Sets the name above the entries of retcode-item; the suffix of the database by default.")
+        .does(
+            "Sets the name above the entries of retcode-item; the suffix of the database by default. With neither this \
+             nor an item, all entries of the database are hidden, as in slapd.",
+        )
         .since("2.3")
         .like(&["ou=RetCodes,dc=example,dc=com"])
         .obeyed(overlay_handler!(

@@ -28,7 +28,9 @@ impl Tree {
         arrange(&self.registry, &mut node);
         let kind = check_place(parent, &node, above.is_empty())?;
         check_schema(schema, &mut node, true)?;
+        let wanted = node.index().0;
         number(parent, &mut node, kind, above.is_empty())?;
+        check_behind(parent, &node, kind, wanted)?;
         for (attribute, values) in &mut node.attributes {
             if self
                 .registry
@@ -228,6 +230,19 @@ fn check_place(parent: &Node, node: &Node, is_below_root: bool) -> Result<Kind, 
             .any(|child| child.is_named(&node.naming, &node.name))
     };
     if is_taken { Err(exists()) } else { Ok(kind) }
+}
+
+/// As in slapd, a new schema or backend comes behind those that are there.
+fn check_behind(parent: &Node, node: &Node, kind: Kind, wanted: Option<i64>) -> Result<(), ChangeError> {
+    if wanted.is_none() || !matches!(kind, Kind::Schema | Kind::Backend) {
+        return Ok(());
+    }
+    let mut siblings = parent.children.iter().filter(|sibling| sibling.kind() == Some(kind));
+    if siblings.any(|sibling| sibling.index().0 >= node.index().0) {
+        let text = "operation requires sibling renumbering";
+        return Err(ChangeError::new(ResultCode::UNWILLING_TO_PERFORM, text));
+    }
+    Ok(())
 }
 
 /// Gives the node its number, in its name and in the value of its RDN.

@@ -4,8 +4,9 @@ use ironbark_model::{Dn, ResultCode, Schema};
 
 use super::{AttributeChange, AttributeChangeKind, ChangeError, Stamps, check_schema, same};
 use crate::{
+    ConfigError, Configuration,
     olc::{
-        index,
+        index, load_change,
         tree::{Node, Tree, path_of},
     },
     registry::Registry,
@@ -31,6 +32,45 @@ impl Tree {
         apply_all(&registry, schema, node, modifications, Presence::Checked)?;
         stamps.mark_modified(node);
         Ok(tree)
+    }
+}
+
+/// A modify, one modification after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct ModifySteps<'a> {
+    /// The tree before.
+    pub former: &'a Tree,
+    /// The entry.
+    pub dn: &'a Dn,
+    /// In the order of the request.
+    pub modifications: &'a [AttributeChange],
+}
+
+impl ModifySteps<'_> {
+    /// With more modifications, a modify is checked as a whole only.
+    const MOST: usize = 100;
+
+    /// Loads what the modify made, as slapd does it: each value is checked against those that stand before it in the
+    /// request. So a password may come with the suffix that leaves it without effect.
+    ///
+    /// # Errors
+    /// As of [`load_change`], of the first modification that is refused.
+    pub fn load(&self, changed: &Tree, current: &Schema) -> Result<Configuration, ConfigError> {
+        let between = self.modifications.len().saturating_sub(1);
+        if between > Self::MOST {
+            return load_change(changed, Some(self.former), current);
+        }
+        let mut tree = self.former.clone();
+        for modification in self.modifications.iter().take(between) {
+            let mut next = tree.clone();
+            if let Some(node) = path_of(current, self.dn).and_then(|path| next.find_mut(&path)) {
+                // It was applied before, in this order.
+                let _ = apply(&tree.registry, current, node, modification, Presence::Checked);
+            }
+            load_change(&next, Some(&tree), current)?;
+            tree = next;
+        }
+        load_change(changed, Some(&tree), current)
     }
 }
 
