@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-mod common;
+use crate::common;
 
 use std::{
     fmt::Write as _,

@@ -1,7 +1,7 @@
 //! The log of changes through the programs: `ironbark changes`, `contextCSN` in dumps and loads, backup and restore.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-mod common;
+use crate::common;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -5,7 +5,7 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
-mod common;
+use crate::common;
 
 use std::{collections::BTreeMap, fmt::Write as _, fs};
 

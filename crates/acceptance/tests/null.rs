@@ -1,7 +1,7 @@
 //! `database null`: everything succeeds and nothing is kept, as with Debian's slapd.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-mod common;
+use crate::common;
 
 use std::fmt::Write as _;
 

@@ -7,10 +7,8 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
-#[path = "overload/entries.rs"]
-mod entries;
-#[path = "overload/wire.rs"]
-mod wire;
+use crate::overload::entries;
+use crate::overload::wire;
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};

@@ -1,7 +1,7 @@
 //! slapadd and slapcat, compared with Debian's.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-mod common;
+use crate::common;
 
 use std::{fmt::Write as _, fs};
 

@@ -1,7 +1,7 @@
 //! The small slap* tools, compared with Debian's.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-mod common;
+use crate::common;
 
 use common::{PEOPLE, VOLATILE, dump, prepared};
 use ironbark_testkit::{Flavor, NormalizedLdif, Outcome, Tool, assert_same};

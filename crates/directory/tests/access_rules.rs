@@ -1,9 +1,7 @@
 //! Forms of access rules whose meaning is slapd's, and not the obvious one.
 #![allow(clippy::expect_used, reason = "clippy knows test functions, but not what they call")]
 
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::Scope;
 
 const A: &str = "cn=a,ou=p,dc=ex";

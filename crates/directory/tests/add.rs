@@ -1,8 +1,6 @@
 //! Add: stored entries, and refusals with their texts.
 
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::controls::{AssertionControl, Control, ManageDsaIt, NoOp, PostRead, RelaxRules};
 use ironbark_model::Filter;
 

@@ -2,12 +2,10 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod harness;
-
 use std::sync::Arc;
 
-use harness::Site;
 use ironbark_directory::{NamingContext, Replayed};
+use ironbark_harness::Site;
 use ironbark_ldap_proto::{CompareRequest, Request, Scope};
 use ironbark_model::ResultCode;
 use ironbark_store::{Applied, ChangeRecord, ContextVector, Effect, ValueChange, change::Position};

@@ -1,9 +1,7 @@
 //! Conditions that are checked before a request is served: its syntax, `require`, `restrict`, `readonly`, `allow`,
 //! `disallow`.
 
-mod harness;
-
-use harness::{Answer, Site};
+use ironbark_harness::{Answer, Site};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, CompareRequest, DerefAliases, ExtendedRequest, Request, Scope, SearchRequest,
     controls::{Control, ProxiedAuthorization},

@@ -1,8 +1,6 @@
 //! Delete: leaves, subtrees, access, referrals.
 
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::controls::{Control, ManageDsaIt, NoOp, PreRead, TreeDelete};
 
 #[test]

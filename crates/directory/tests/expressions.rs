@@ -2,9 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::Scope;
 
 /// Names that an anonymous client finds under one rule.

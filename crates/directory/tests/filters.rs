@@ -1,8 +1,6 @@
 //! The record of filters: it is bounded, and its sums are complete.
 
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::Scope;
 
 /// Filters that differ in more than their values.

@@ -2,8 +2,6 @@
 //! ends.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod harness;
-
 use std::{
     sync::{
         Arc, Mutex,
@@ -12,11 +10,11 @@ use std::{
     time::Duration,
 };
 
-use harness::{Client, Site};
 use ironbark_directory::{
     OperationError, Started, Submitted,
     overlay::{ContentHooks, Execution, Overlay},
 };
+use ironbark_harness::{Client, Site};
 use ironbark_ldap_proto::{
     AddRequest, Attribute, DecodeLimits, ExtendedRequest, List, MessageId, Request, Response, ResponseMessage,
     extended::cancel, message::encode_request,

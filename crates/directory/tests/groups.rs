@@ -2,8 +2,6 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod harness;
-
 use std::{
     collections::HashMap,
     sync::{
@@ -12,11 +10,11 @@ use std::{
     },
 };
 
-use harness::{Site, read_answer};
 use ironbark_directory::{
     OperationError, Started,
     overlay::{Applied, EffectHooks, Execution, Overlay},
 };
+use ironbark_harness::{Site, read_answer};
 use ironbark_ldap_proto::{AddRequest, Attribute, MessageId, Request, frame, message::encode_request};
 use ironbark_model::ResultCode;
 use ironbark_store::Effect;

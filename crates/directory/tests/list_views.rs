@@ -1,9 +1,7 @@
 //! Virtual list views: what is sent of a sorted list, where slapd answers otherwise or cannot be asked.
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod harness;
-
-use harness::{Answer, Client, Site, search_request};
+use ironbark_harness::{Answer, Client, Site, search_request};
 use ironbark_ldap_proto::{
     EncodeControl, List, Request, Scope, SearchRequest,
     controls::{Control, ListTarget, PagedResults, SortKey, SortKeys, VirtualListView},

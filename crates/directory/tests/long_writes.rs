@@ -3,10 +3,8 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod harness;
-
-use harness::Site;
 use ironbark_directory::Started;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::{MessageId, Modification, ModifyOperation, ModifyRequest, Request, message::encode_request};
 
 /// A character that is normalized to eighteen.

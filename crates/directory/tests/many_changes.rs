@@ -1,11 +1,9 @@
 //! Requests with many changes: their time is in proportion to their length. If each change looked at all values, each
 //! of these requests would take minutes.
 
-mod harness;
-
 use std::fmt::Write as _;
 
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::controls::{Control, PermissiveModify};
 
 const A: &str = "cn=a,ou=p,dc=ex";

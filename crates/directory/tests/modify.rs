@@ -1,8 +1,6 @@
 //! Modify: each kind of change, the text of each refusal, access, controls, order of attributes.
 
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::controls::{AssertionControl, Control, NoOp, PermissiveModify, PostRead, PreRead, RelaxRules};
 use ironbark_model::Filter;
 

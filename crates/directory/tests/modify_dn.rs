@@ -1,8 +1,6 @@
 //! Modify DN: names, RDN values, subtrees, access.
 
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::controls::{Control, PostRead};
 
 const A: &str = "cn=a,ou=p,dc=ex";

@@ -1,8 +1,6 @@
 //! The capabilities of overlays, shown by the test's own overlays.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod harness;
-
 use std::{
     sync::{
         Arc, Mutex,
@@ -12,7 +10,6 @@ use std::{
     time::Duration,
 };
 
-use harness::{Answer, Site};
 use ironbark_directory::{
     Modification, ModificationKind, NamingContext, OperationError,
     overlay::{
@@ -20,6 +17,7 @@ use ironbark_directory::{
         Outcome, OutcomeChange, OutcomeHooks, Overlay, Question, Rights, SearchHooks, TimerHooks,
     },
 };
+use ironbark_harness::{Answer, Site};
 use ironbark_ldap_proto::{
     ExtendedRequest, Request, Scope as WireScope,
     extended::refresh::{self, RefreshRequest},

@@ -1,10 +1,8 @@
 //! Password modify: the user, the old password, schemes, generated passwords.
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-mod harness;
-
-use harness::{Answer, Site};
 use ironbark_directory::password;
+use ironbark_harness::{Answer, Site};
 use ironbark_ldap_proto::{
     ExtendedRequest, Request,
     extended::password_modify::{OID, PasswordModifyRequest, decode_generated_password},

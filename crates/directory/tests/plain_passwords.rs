@@ -1,9 +1,7 @@
 //! Only the values of plain `userPassword` are passwords, as for slapd and for the overlays that judge passwords.
 #![allow(clippy::expect_used, reason = "clippy knows test functions, but not what they call")]
 
-mod harness;
-
-use harness::{Client, Site};
+use ironbark_harness::{Client, Site};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, ExtendedRequest, Request,
     extended::password_modify::{OID, PasswordModifyRequest},

@@ -7,8 +7,6 @@
     reason = "a test that cannot go on fails"
 )]
 
-mod harness;
-
 use std::{
     fs,
     sync::{
@@ -18,12 +16,12 @@ use std::{
     time::Duration,
 };
 
-use harness::{Client, Site, encoded, read_answer, search_request};
 use ironbark_config::{Operations, Restrict};
 use ironbark_directory::{
     Progress, SearchRun, Started,
     overlay::{Changes, Follower, Overlay},
 };
+use ironbark_harness::{Client, Site, encoded, read_answer, search_request};
 use ironbark_ldap_proto::{Request, Scope};
 use ironbark_store::Staging;
 

@@ -1,8 +1,6 @@
 //! Access rules on entries that are being changed: rules see the whole entry in memory, under its new name.
 
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::{
     CompareRequest, Request, Scope,
     controls::{Control, PostRead},

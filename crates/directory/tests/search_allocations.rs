@@ -2,10 +2,8 @@
 
 #![expect(clippy::expect_used, reason = "a panic fails the test")]
 
-mod harness;
-
-use harness::Site;
 use ironbark_directory::Started;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::{DerefAliases, Filter, MessageId, Request, Scope, SearchRequest, message::encode_request};
 
 /// Allocations of ten searches, after three that may fill caches.

@@ -1,16 +1,14 @@
 //! Comparisons and hashes that take long run neither on a writer's thread nor on a reactor.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod harness;
-
 use std::sync::{Arc, Mutex};
 
-use harness::{Site, encoded, read_answer};
 use ironbark_directory::{
     OperationError, Started,
     overlay::{ContentHooks, Execution, Overlay},
     password::{self, Scheme},
 };
+use ironbark_harness::{Site, encoded, read_answer};
 use ironbark_ldap_proto::{Authentication, BindRequest, Request};
 use ironbark_model::Entry;
 

@@ -1,9 +1,7 @@
 //! Sorted searches and their limits: all matching entries are sorted, then the result is cut.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod harness;
-
-use harness::{Answer, Client, Site, search_request};
+use ironbark_harness::{Answer, Client, Site, search_request};
 use ironbark_ldap_proto::{
     EncodeControl, List, Request, Scope, SearchRequest,
     controls::{Control, ManageDsaIt, PagedResults, SortKey, SortKeys},

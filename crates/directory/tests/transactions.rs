@@ -1,9 +1,7 @@
 //! Transactions of clients (RFC 5805).
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod harness;
-
-use harness::{Answer, Client, Site};
+use ironbark_harness::{Answer, Client, Site};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, DecodeLimits, EncodeControl, ExtendedRequest, Request, Response, ResponseMessage,
     controls::{Control, PostRead, TransactionSpecification},

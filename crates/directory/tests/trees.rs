@@ -7,15 +7,13 @@
     reason = "a test that cannot go on fails"
 )]
 
-mod harness;
-
 use std::sync::{Arc, Mutex};
 
-use harness::Site;
 use ironbark_config::{Operations, kinds::CONFIG};
 use ironbark_directory::{
     ChangeAuthor, Configuration, InMemoryTree, ModificationKind, OperationError, TreeChange, complete_entries,
 };
+use ironbark_harness::Site;
 use ironbark_ldap_proto::{AttributeSelection, DerefAliases, Request, Scope, SearchRequest, controls};
 use ironbark_model::{Attribute, Dn, Entry, Filter};
 

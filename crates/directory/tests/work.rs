@@ -3,12 +3,8 @@
 
 #![expect(clippy::expect_used, reason = "a panic fails the test")]
 
-mod harness;
-#[path = "work/list_views.rs"]
 mod list_views;
-#[path = "work/names.rs"]
 mod names;
-#[path = "work/stopped.rs"]
 mod stopped;
 
 use std::{
@@ -18,8 +14,8 @@ use std::{
     thread::{self, Thread},
 };
 
-use harness::{Site, search_request};
 use ironbark_directory::{HandedOver, Progress, Started, Stepped};
+use ironbark_harness::{Site, search_request};
 use ironbark_ldap_proto::{
     DecodeLimits, EncodeControl, Filter, Request, Response, ResponseMessage, Scope, SearchRequest,
     controls::{Control, DereferenceRequest, DereferenceSpecification, MatchedValues},
@@ -72,7 +68,7 @@ fn search<'a>(base: &'a str, scope: Scope, filter: &'a str) -> SearchRequest<'a>
 }
 
 fn encoded(request: SearchRequest<'_>, controls: &[&dyn EncodeControl]) -> Vec<u8> {
-    harness::encoded(&Request::Search(request), controls)
+    ironbark_harness::encoded(&Request::Search(request), controls)
 }
 
 /// How a search went.

@@ -5,12 +5,9 @@
     reason = "a test that cannot go on fails"
 )]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
 use std::fmt::Write as _;
 
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::Scope;
 
 fn lines(settings: &str) -> String {
@@ -355,7 +352,7 @@ fn the_log_is_whole_when_the_configuration_changes_under_way() {
     let directory = std::sync::Arc::clone(&site.directory);
     std::thread::scope(|scope| {
         let writing = scope.spawn(move || {
-            let mut writer = harness::Client::new(&directory);
+            let mut writer = ironbark_harness::Client::new(&directory);
             for number in 0..60 {
                 writer.must_add(&format!("cn={number},dc=ex"), "objectClass: person\nsn: s");
             }

@@ -6,10 +6,7 @@
     reason = "a test that cannot go on fails"
 )]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
-use harness::{Site, search_request};
+use ironbark_harness::{Site, search_request};
 use ironbark_ldap_proto::{
     DecodeLimits, ExtendedRequest, Request, Response, ResponseMessage, Scope,
     controls::{Control, SyncRequest, SyncState, TreeDelete},

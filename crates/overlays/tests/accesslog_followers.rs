@@ -1,9 +1,6 @@
 //! Consumers of an access log whose old entries are purged.
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
 use std::{
     io,
     sync::{
@@ -14,11 +11,11 @@ use std::{
     time::Duration,
 };
 
-use harness::{Answer, Client, Site, read_answer};
 use ironbark_directory::{
     Progress, SearchRun, Started,
     overlay::{Changes, Follower as FollowsChanges},
 };
+use ironbark_harness::{Answer, Client, Site, read_answer};
 use ironbark_ldap_proto::{
     DerefAliases, MessageId, Request, Scope, SearchRequest,
     controls::{Control, SyncRequest},

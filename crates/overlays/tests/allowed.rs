@@ -1,12 +1,9 @@
 //! The overlay allowed.
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
 use std::collections::BTreeSet;
 
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::Scope;
 
 const NAME: &str = "cn=a,ou=p,dc=ex";

@@ -1,10 +1,7 @@
 //! The auditlog overlay: the file as slapd writes it.
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldif::{Change, NoFiles, Reader, RecordKind};
 
 fn site() -> Site {

@@ -12,12 +12,9 @@
     reason = "a panic fails the test"
 )]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
 use std::fmt::Write as _;
 
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::{CompareRequest, Request, Scope};
 
 const AUTHOR: &str = "cn=author,dc=ex";

@@ -1,10 +1,7 @@
 //! The overlay authzid: RFC 3829.
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
-use harness::{Answer, Client, Site};
+use ironbark_harness::{Answer, Client, Site};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, EncodeControl, Request,
     controls::{AuthorizationIdentityRequest, Control},

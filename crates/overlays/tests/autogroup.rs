@@ -1,10 +1,7 @@
 //! slapo-autogroup(5).
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::{CompareRequest, Request, Scope};
 
 const GROUP: &str = "cn=g,dc=ex";

@@ -1,10 +1,7 @@
 //! The overlay automember.
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 
 const DEFINITION: &str = "overlay automember\nautomember-scope ou=s,dc=ex\nautomember-filter (objectClass=person)\n\
     automember-default-group cn=all,dc=ex\n\

@@ -1,10 +1,7 @@
 //! Collective attributes (RFC 3671).
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::Scope;
 
 /// People `a`, `b`, `c` below `ou=p`, and a subentry there with a place and a telephone.

@@ -6,10 +6,7 @@
     reason = "a test that cannot go on fails"
 )]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::controls::{Control, RelaxRules};
 
 fn site(lines: &str) -> Site {

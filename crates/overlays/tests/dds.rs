@@ -1,12 +1,9 @@
 //! slapo-dds(5): dynamic entries.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
 use std::time::Duration;
 
-use harness::{Answer, Site};
+use ironbark_harness::{Answer, Site};
 use ironbark_ldap_proto::{
     ExtendedRequest, Request, Scope,
     controls::{Control, RelaxRules},

@@ -1,10 +1,7 @@
 //! The overlay denyop.
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::{
     Authentication, BindRequest, CompareRequest, ExtendedRequest, Request, Scope,
     extended::{password_modify, password_modify::PasswordModifyRequest, who_am_i},

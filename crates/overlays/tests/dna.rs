@@ -1,10 +1,7 @@
 //! The overlay dna.
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
-use harness::{Answer, Site};
+use ironbark_harness::{Answer, Site};
 
 const RANGE: &str = "overlay dna\ndna-type uidNumber\ndna-filter (objectClass=posixAccount)\ndna-next-value 1000\n\
     dna-max-value 1009";

@@ -1,10 +1,7 @@
 //! slapo-emptyds(5).
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 
 const NAME: &str = "cn=x,dc=ex";
 

@@ -1,12 +1,9 @@
 //! slapo-lastbind(5).
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
 use std::time::Duration;
 
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::{Authentication, BindRequest, Request};
 
 const USER: &str = "cn=u,dc=ex";

@@ -1,9 +1,6 @@
 //! The memberof overlay, in a directory: each operation on groups and members.
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::controls::{Control, RelaxRules, TreeDelete};
 
 const A: &str = "cn=a,ou=p,dc=ex";

@@ -1,10 +1,7 @@
 //! slapo-nestgroup(5), and memberOf that is computed.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::Scope;
 
 const PEOPLE: [&str; 4] = ["a", "b", "c", "d"];

@@ -1,10 +1,7 @@
 //! The overlay noopsrch.
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
-use harness::{Answer, Site};
+use ironbark_harness::{Answer, Site};
 use ironbark_ldap_proto::{
     EncodeControl, Scope,
     controls::{Control, ManageDsaIt, NoOpSearch, PagedResults, SortKey, SortKeys},

@@ -1,10 +1,7 @@
 //! The overlay numsubordinates.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::Scope;
 
 fn found(site: &mut Site, filter: &str) -> Vec<String> {

@@ -1,18 +1,12 @@
 //! slapo-otp(5).
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-#[allow(dead_code, reason = "this file uses a part")]
-#[path = "../../directory/tests/replica/peer.rs"]
-mod peer;
-
 use std::time::Duration;
 
-use harness::{Client, Site};
 use ironbark_directory::{OutcomeKind, password};
+use ironbark_harness::peer::{csn, made, mapping, refresh};
+use ironbark_harness::{Client, Site};
 use ironbark_ldap_proto::{Authentication, BindRequest, CompareRequest, Request};
-use peer::{csn, made, mapping, refresh};
 
 const USER: &str = "cn=u,dc=ex";
 const TOKEN: &str = "ou=token,dc=ex";
@@ -367,7 +361,7 @@ fn a_rootdn_with_a_token_needs_a_code_too() {
 
 /// A site whose entries come from a provider. What is missing for `token` to conform to the schema is not checked.
 fn replicated(lines: &str, token: &[(&str, &str)]) -> Site {
-    let lines = format!("{}\n{lines}\noverlay otp", peer::LINES);
+    let lines = format!("{}\n{lines}\noverlay otp", ironbark_harness::peer::LINES);
     let site = Site::open_of(&ironbark_overlays::registry(), &lines, ironbark_overlays::make);
     let unit = ("objectClass", "organizationalUnit");
     let params = [

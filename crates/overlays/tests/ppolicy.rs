@@ -5,13 +5,10 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
 use std::time::Duration;
 
-use harness::{Answer, Client, Site};
 use ironbark_directory::Started;
+use ironbark_harness::{Answer, Client, Site};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, DerefAliases, EncodeControl, ExtendedRequest, MessageId, Request, ResponseMessage,
     Scope, SearchRequest,

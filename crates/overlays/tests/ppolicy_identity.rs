@@ -5,10 +5,7 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
-use harness::{Answer, Client, Site};
+use ironbark_harness::{Answer, Client, Site};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, EncodeControl, ExtendedRequest, Request, Scope,
     controls::{Control, ProxiedAuthorization},

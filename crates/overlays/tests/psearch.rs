@@ -7,10 +7,7 @@
     reason = "a test that cannot go on fails"
 )]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
-use harness::{Client, Site, staying::Staying};
+use ironbark_harness::{Client, Site, staying::Staying};
 use ironbark_ldap_proto::{
     DecodeLimits, DerefAliases, EncodeControl, Filter, MessageId, Request, Response, ResponseMessage, Scope,
     SearchRequest,

@@ -1,9 +1,6 @@
 //! The refint overlay, in a directory: references after entries are deleted or renamed.
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::controls::{Control, TreeDelete};
 
 const A: &str = "cn=a,ou=p,dc=ex";

@@ -2,23 +2,17 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-#[allow(dead_code, reason = "this file uses a part")]
-#[path = "../../directory/tests/replica/peer.rs"]
-mod peer;
-
-use harness::Site;
 use ironbark_directory::{OutcomeKind, ReplicatedEntry};
+use ironbark_harness::Site;
+use ironbark_harness::peer::{csn, csn_of, entry, made, mapping, parsed, person, refresh, rows};
 use ironbark_ldap_proto::Scope;
-use peer::{csn, csn_of, entry, made, mapping, parsed, person, refresh, rows};
 
 const A: &str = "cn=a,dc=ex";
 const B: &str = "cn=b,dc=ex";
 const G: &str = "cn=g,dc=ex";
 
 fn site(overlays: &str) -> Site {
-    let lines = format!("{}\n{overlays}", peer::LINES);
+    let lines = format!("{}\n{overlays}", ironbark_harness::peer::LINES);
     let site = Site::open_of(&ironbark_overlays::registry(), &lines, ironbark_overlays::make);
     let top = made("dc=ex", 1, &csn(1, 1), &[("objectClass", "domain"), ("dc", "ex")]);
     for sent in [top, person(A, 2, &csn(1, 2)), person(B, 3, &csn(1, 3))] {
@@ -67,7 +61,7 @@ fn memberof_follows_replicated_groups_and_what_the_provider_says_of_it_is_ignore
         [A, B].map(|name| member_of(&mut site, name)),
         [Some(String::new()), Some("memberOf: cn=g,dc=ex\n".into())]
     );
-    peer::delete(&site, mapping(&site), [4; 16], Some(parsed(&csn(1, 40))));
+    ironbark_harness::peer::delete(&site, mapping(&site), [4; 16], Some(parsed(&csn(1, 40))));
     assert_eq!(member_of(&mut site, B).as_deref(), Some(""));
 }
 
@@ -104,7 +98,7 @@ fn the_audit_log_has_replicated_changes() {
     let mut changed = person(B, 3, &csn(1, 21));
     changed.attributes.push(("description".into(), vec![b"new".to_vec()]));
     refresh(&site, mapping(&site), &changed);
-    peer::delete(&site, mapping(&site), [3; 16], Some(parsed(&csn(1, 22))));
+    ironbark_harness::peer::delete(&site, mapping(&site), [3; 16], Some(parsed(&csn(1, 22))));
     let text = std::fs::read_to_string(site.folder.path().join("audit")).expect("readable");
     let logged: Vec<&str> = text.lines().filter(|line| line.starts_with("changetype: ")).collect();
     let kinds = ["add", "add", "add", "modrdn", "modify", "delete"].map(|kind| format!("changetype: {kind}"));

@@ -7,12 +7,9 @@
     reason = "a test that cannot go on fails"
 )]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
 use std::{collections::BTreeSet, fmt::Write as _};
 
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::{CompareRequest, Request, Scope};
 use proptest::prelude::*;
 

@@ -1,12 +1,9 @@
 //! The overlay smbk5pwd.
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
 use std::time::Duration;
 
-use harness::{Answer, Client, Site};
+use ironbark_harness::{Answer, Client, Site};
 use ironbark_ldap_proto::{
     ExtendedRequest, Request,
     extended::password_modify::{OID, PasswordModifyRequest},

@@ -1,12 +1,9 @@
 //! The overlay totp, of OpenLDAP's module pw-totp.
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
 use std::time::Duration;
 
-use harness::{Client, Site};
+use ironbark_harness::{Client, Site};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, CompareRequest, ExtendedRequest, Request,
     extended::password_modify::{OID, PasswordModifyRequest},

@@ -1,11 +1,8 @@
 //! The unique overlay, in a directory: which values are refused, and for which clients.
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
 use std::collections::BTreeSet;
 
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::{
     Scope,
     controls::{AssertionControl, Control, ManageDsaIt, RelaxRules},
@@ -34,7 +31,7 @@ fn refusal(filter: &str) -> (u32, String) {
     (19, format!("non-unique attributes found with {filter}"))
 }
 
-fn owned(answer: &harness::Answer) -> (u32, String) {
+fn owned(answer: &ironbark_harness::Answer) -> (u32, String) {
     (answer.code, answer.text.clone())
 }
 

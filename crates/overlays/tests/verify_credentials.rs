@@ -6,13 +6,10 @@
     reason = "a test that cannot go on fails"
 )]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
 use std::sync::Arc;
 
-use harness::{Answer, Client, Site};
 use ironbark_directory::Started;
+use ironbark_harness::{Answer, Client, Site};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, DecodeLimits, ExtendedRequest, List, MessageId, RawControl, Request, Response,
     ResponseMessage, Scope,

@@ -1,15 +1,12 @@
 //! What overlays log of one operation.
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../directory/tests/harness/mod.rs"]
-mod harness;
-
 use std::{
     fmt::Debug,
     sync::{Mutex, MutexGuard},
 };
 
-use harness::Site;
+use ironbark_harness::Site;
 use tracing::{
     Event, Metadata, Subscriber,
     field::{Field, Visit},

@@ -1,7 +1,7 @@
 //! The attributes of an answer have the record's values, in every storage form.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use std::ops::ControlFlow;
 

@@ -11,7 +11,7 @@
     reason = "tests"
 )]
 
-mod common;
+use crate::common;
 
 use std::{
     collections::BTreeMap,

@@ -9,7 +9,7 @@
     reason = "tests"
 )]
 
-mod common;
+use crate::common;
 
 use std::{
     fs::{self, File},
@@ -205,7 +205,12 @@ fn another_reader() {
 /// Starts the reader, and waits until it reads. Its output is to be kept until it has ended.
 fn another_process(directory: &Path) -> (Child, impl Iterator<Item = String>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["another_reader", "--exact", "--nocapture", "--test-threads=1"])
+        .args([
+            "checkpoint::another_reader",
+            "--exact",
+            "--nocapture",
+            "--test-threads=1",
+        ])
         .env(DIRECTORY, directory)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -10,7 +10,7 @@
     reason = "tests"
 )]
 
-mod common;
+use crate::common;
 
 use std::{
     io::{BufRead, BufReader},
@@ -75,7 +75,7 @@ fn acknowledged_writes_survive_kill() {
     let mut acknowledged = 3;
     for round in 1..=4u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["crash_writer", "--exact", "--nocapture", "--test-threads=1"])
+            .args(["crash::crash_writer", "--exact", "--nocapture", "--test-threads=1"])
             .env(DIRECTORY, directory.path())
             .stdout(Stdio::piped())
             .spawn()

@@ -9,7 +9,7 @@
     reason = "tests"
 )]
 
-mod common;
+use crate::common;
 
 use std::{
     fs::{self, OpenOptions},
@@ -180,7 +180,7 @@ fn a_file_that_shrinks_while_it_is_read_is_named_before_the_process_ends() {
     let directory = tempfile::tempdir().unwrap();
     filled(directory.path(), 300);
     let ended = Command::new(std::env::current_exe().unwrap())
-        .args(["reader_of_a_file_that_shrinks", "--exact", "--nocapture"])
+        .args(["damage::reader_of_a_file_that_shrinks", "--exact", "--nocapture"])
         .env(DIRECTORY, directory.path())
         .output()
         .unwrap();

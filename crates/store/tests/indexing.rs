@@ -9,7 +9,7 @@
     reason = "tests"
 )]
 
-mod common;
+use crate::common;
 
 use std::{
     io::{BufRead, BufReader},
@@ -324,7 +324,7 @@ fn a_build_goes_on_after_kill_where_it_was() {
     let mut built = 0;
     for wanted in [200, 500, 900] {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["killed_builder", "--exact", "--nocapture", "--test-threads=1"])
+            .args(["indexing::killed_builder", "--exact", "--nocapture", "--test-threads=1"])
             .env(DIRECTORY, directory.path())
             .stdout(Stdio::piped())
             .spawn()

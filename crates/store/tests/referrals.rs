@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-mod common;
+use crate::common;
 
 use common::*;
 use ironbark_store::{BulkBuilder, Database, Effect, ValueChange};

@@ -136,10 +136,11 @@ fn dump_totals(text: &str) -> Result<Vec<u64>> {
 const COUNTED: &str = "instructions::counted_operations";
 
 /// The crates on the hot paths.
-const MEASURED: [&str; 8] = [
+const MEASURED: [&str; 9] = [
     "heed",
     "ironbark-ber",
     "ironbark-directory",
+    "ironbark-harness",
     "ironbark-ldap-proto",
     "ironbark-model",
     "ironbark-store",

@@ -15,6 +15,7 @@ mod paths;
 mod report;
 mod size;
 mod source;
+mod test_programs;
 mod text;
 mod tree;
 mod width;
@@ -32,6 +33,7 @@ pub(crate) fn check(tree: &Tree) -> Report {
     size::check(&sources, &mut findings);
     module_docs::check(&sources, &mut findings);
     banned::check(tree, &sources, &mut findings);
+    test_programs::check(tree, &mut findings);
     text::check(tree, &mut findings);
     width::check(tree, &mut findings);
     paths::check(tree, &mut findings);

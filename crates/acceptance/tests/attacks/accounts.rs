@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, thread};
 
 use ironbark_testkit::{Credentials, Server};
 
-use crate::site::{ANN, BASE, BOB, run, site_holding, site_with, user};
+use crate::attacks::site::{ANN, BASE, BOB, run, site_holding, site_with, user};
 
 /// Bob may add accounts, but no numbers of his choice below `ou=mine`.
 fn site() -> Server {

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, Flavor, Server};
 
-use crate::site::{ANN, BASE, BOB, DATA, NOBODY, run, template, user};
+use crate::attacks::site::{ANN, BASE, BOB, DATA, NOBODY, run, template, user};
 
 /// What Bob may write himself: groups and lists of all kinds, with the rootdn as their identity too.
 const TRAPS: &str = "\

@@ -2,7 +2,9 @@
 
 use ironbark_testkit::{Credentials, Server};
 
-use crate::site::{ABSENT, ANN, BASE, BOB, BOSS, HIDDEN, NOBODY, run, site, site_holding, site_with, told, user};
+use crate::attacks::site::{
+    ABSENT, ANN, BASE, BOB, BOSS, HIDDEN, NOBODY, run, site, site_holding, site_with, told, user,
+};
 
 /// The same request about a hidden entry and about a missing one.
 #[track_caller]

@@ -9,7 +9,7 @@ use std::{
 
 use ironbark_testkit::{Flavor, Server, Tool};
 
-use crate::site::{ANN, DATA, NOBODY, run, site};
+use crate::attacks::site::{ANN, DATA, NOBODY, run, site};
 
 fn loaded() -> Server {
     let server = Server::prepare(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::Credentials;
 
-use crate::site::{ANN, BASE, BOB, BOSS, HIDDEN, NOBODY, run, site, site_holding, site_with, user};
+use crate::attacks::site::{ANN, BASE, BOB, BOSS, HIDDEN, NOBODY, run, site, site_holding, site_with, user};
 
 #[test]
 fn nobody_writes() {
@@ -309,7 +309,7 @@ fn the_configuration_and_the_monitor_are_closed() {
     let template =
         ironbark_testkit::Server::PEOPLE_CONFIG.replace("database mdb", "database config\nrootpw other\ndatabase mdb");
     let mut server = ironbark_testkit::Server::prepare(ironbark_testkit::Flavor::Ironbark, &template).unwrap();
-    server.slapadd(crate::site::DATA).unwrap();
+    server.slapadd(crate::attacks::site::DATA).unwrap();
     server.launch().unwrap();
     for who in [NOBODY, user(BOB), Credentials::ROOT] {
         for base in [

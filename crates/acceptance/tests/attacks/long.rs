@@ -5,9 +5,9 @@ use std::{fmt::Write as _, io::Write as _, net::TcpStream, time::Duration};
 
 use ironbark_testkit::{Flavor, Server, wait};
 
-use crate::process::memory;
-use crate::site::{NOBODY, run};
-use crate::wire::{self, BASE, connect, element, read_message, result_code};
+use crate::attacks::process::memory;
+use crate::attacks::site::{NOBODY, run};
+use crate::attacks::wire::{self, BASE, connect, element, read_message, result_code};
 
 const GROUPS: usize = 200;
 const DENSE: usize = 100;

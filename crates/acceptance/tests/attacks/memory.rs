@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ironbark_testkit::{Credentials, Flavor, Server, wait};
 
-use crate::site::{BASE, run};
+use crate::attacks::site::{BASE, run};
 
 /// An entry whose passwords take a gibibyte to verify.
 const COSTLY: &str = "\ndn: cn=costly,dc=example,dc=com\nobjectClass: person\ncn: costly\nsn: s\n\

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use ironbark_runtime::Clock;
 use ironbark_testkit::{Credentials, Flavor, Server};
 
-use crate::long::{answer, controlled, person};
-use crate::site::run;
-use crate::wire::{self, BASE, element};
+use crate::attacks::long::{answer, controlled, person};
+use crate::attacks::site::run;
+use crate::attacks::wire::{self, BASE, element};
 
 /// Entries below the entry that is renamed, and fewer than half of all.
 const BELOW: usize = 30_000;

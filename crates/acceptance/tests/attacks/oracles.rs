@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, Flavor, Outcome, Server};
 
-use crate::site::{ANN, BASE, BOB, BOSS, DATA, NOBODY, run, site, site_holding, site_with, user};
+use crate::attacks::site::{ANN, BASE, BOB, BOSS, DATA, NOBODY, run, site, site_holding, site_with, user};
 
 fn search(server: &Server, who: &Credentials<'_>, arguments: &[&str]) -> Outcome {
     run(server, who, "ldapsearch", &[&["-b", BASE], arguments].concat(), "")

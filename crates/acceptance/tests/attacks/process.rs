@@ -9,9 +9,9 @@ use std::{
 
 use ironbark_testkit::{Credentials, Flavor, Listen, Server, Tool};
 
-use crate::site::{ANN, BASE, BOB, DATA, NOBODY, RULES, run, user};
-use crate::verifications;
-use crate::wire::{connect, read_message};
+use crate::attacks::site::{ANN, BASE, BOB, DATA, NOBODY, RULES, run, user};
+use crate::attacks::verifications;
+use crate::attacks::wire::{connect, read_message};
 
 const NOBODY_ID: u32 = 65_534;
 
@@ -331,7 +331,7 @@ fn no_secret_is_told_by_an_error() {
 
 #[test]
 fn the_process_shows_no_secret_and_leaves_no_core() {
-    let server = crate::site::site();
+    let server = crate::attacks::site::site();
     let pid = server.pid().unwrap();
     let limits = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
     let core = limits

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, Server};
 
-use crate::{
+use crate::attacks::{
     disclosure::same_of,
     site::{BASE, BOB, BOSS, NOBODY, run, site_holding, user},
 };

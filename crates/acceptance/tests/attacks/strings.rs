@@ -4,8 +4,8 @@ use std::io::Write as _;
 
 use ironbark_testkit::Credentials;
 
-use crate::site::{ANN, BASE, BOB, BOSS, HIDDEN, NOBODY, run, site, site_with, user};
-use crate::wire::{connect, element, read_message, search};
+use crate::attacks::site::{ANN, BASE, BOB, BOSS, HIDDEN, NOBODY, run, site, site_with, user};
+use crate::attacks::wire::{connect, element, read_message, search};
 
 #[test]
 fn a_nul_ends_no_name() {

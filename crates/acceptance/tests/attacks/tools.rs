@@ -4,7 +4,7 @@ use std::{fs, process::Command};
 
 use ironbark_testkit::{Credentials, Flavor, Server, Tool};
 
-use crate::site::{ANN, BASE, DATA, run, site};
+use crate::attacks::site::{ANN, BASE, DATA, run, site};
 
 fn prepared() -> Server {
     Server::prepare(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap()

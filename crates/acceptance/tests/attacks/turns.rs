@@ -10,11 +10,11 @@ use std::{
 
 use ironbark_testkit::{Credentials, Flavor, Listen, Server, wait};
 
-use crate::long::{self, any_of, person, somebody};
-use crate::process::memory;
-use crate::site::{ANN, BOB, DATA, run, site_with, template, user};
-use crate::verifications;
-use crate::wire::{self, BASE, connect, element, read_message};
+use crate::attacks::long::{self, any_of, person, somebody};
+use crate::attacks::process::memory;
+use crate::attacks::site::{ANN, BOB, DATA, run, site_with, template, user};
+use crate::attacks::verifications;
+use crate::attacks::wire::{self, BASE, connect, element, read_message};
 
 /// A server that hashes slowly, in which Ann has a slow hash.
 fn slow_site() -> Server {

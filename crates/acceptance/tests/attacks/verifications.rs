@@ -4,9 +4,9 @@ use std::{io::Write as _, net::Shutdown, net::TcpStream};
 
 use ironbark_testkit::{Credentials, Server};
 
-use crate::process::memory;
-use crate::site::{ANN, BOB, BOSS, NOBODY, run, site_with, user};
-use crate::wire::{self, connect, element, read_message, result_code};
+use crate::attacks::process::memory;
+use crate::attacks::site::{ANN, BOB, BOSS, NOBODY, run, site_with, user};
+use crate::attacks::wire::{self, connect, element, read_message, result_code};
 
 const OID: &[u8] = b"1.3.6.1.4.1.4203.666.6.5";
 const WHO_AM_I: &[u8] = b"1.3.6.1.4.1.4203.1.11.3";

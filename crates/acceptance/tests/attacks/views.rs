@@ -4,9 +4,9 @@ use std::{io::Write as _, net::TcpStream, time::Duration};
 
 use ironbark_testkit::wait;
 
-use crate::long::{KEPT, MEMBERS, answer, any_of, controlled, site, somebody, under_way};
-use crate::process::memory;
-use crate::wire::{self, BASE, connect, element, everything, read_message};
+use crate::attacks::long::{KEPT, MEMBERS, answer, any_of, controlled, site, somebody, under_way};
+use crate::attacks::process::memory;
+use crate::attacks::wire::{self, BASE, connect, element, everything, read_message};
 
 const OVERLAY: &str = "limits * size=unlimited\naccess to * by * read\noverlay sssvlv\n";
 

@@ -4,9 +4,9 @@ use std::{io::Write as _, net::TcpStream, time::Duration};
 
 use ironbark_testkit::wait;
 
-use crate::long::{answer, site, under_way};
-use crate::process::memory;
-use crate::wire::{self, BASE, connect, element};
+use crate::attacks::long::{answer, site, under_way};
+use crate::attacks::process::memory;
+use crate::attacks::wire::{self, BASE, connect, element};
 
 /// Connections, and persistent searches of each.
 const CLIENTS: usize = 10;

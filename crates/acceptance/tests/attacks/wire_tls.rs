@@ -8,7 +8,7 @@ use std::{
 
 use ironbark_testkit::{Authority, Flavor, Listen, Server};
 
-use crate::{
+use crate::attacks::{
     site::template,
     verifications::extended,
     wire::{self, EXTENDED_RESPONSE, element, read_message, result_code},

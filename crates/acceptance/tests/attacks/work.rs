@@ -8,9 +8,9 @@ use std::{
 
 use ironbark_testkit::{Credentials, Flavor, Server, wait};
 
-use crate::process::{memory, peak};
-use crate::site::{ANN, BASE, BOB, DATA, run, site, site_with, template, user};
-use crate::wire::{self, PATIENCE, connect, element, everything, read_message, search};
+use crate::attacks::process::{memory, peak};
+use crate::attacks::site::{ANN, BASE, BOB, DATA, run, site, site_with, template, user};
+use crate::attacks::wire::{self, PATIENCE, connect, element, everything, read_message, search};
 
 /// Extra octets that the server may keep after an attack.
 const KEPT: usize = 48 << 20;

@@ -4,7 +4,7 @@ use std::fs;
 
 use ironbark_testkit::{Etcd, Server, wait};
 
-use crate::{
+use crate::cluster::{
     TOP, assert_equal,
     common::{ironbark, succeed},
     content, count,

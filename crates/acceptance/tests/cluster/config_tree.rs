@@ -4,7 +4,7 @@ use std::thread;
 
 use ironbark_testkit::{Credentials, Etcd, Flavor, Outcome, Server, Tool, wait};
 
-use crate::{
+use crate::cluster::{
     TOP,
     common::{ironbark, succeed},
     count, person,

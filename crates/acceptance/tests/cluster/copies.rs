@@ -8,7 +8,7 @@ use std::{
 
 use ironbark_testkit::{Etcd, Flavor, Server, wait};
 
-use crate::{TOP, assert_equal, configuration, content, count, joining::filled, node, person};
+use crate::cluster::{TOP, assert_equal, configuration, content, count, joining::filled, node, person};
 
 const BASE: &str = "/ironbark/dc=example,dc=com";
 
@@ -220,7 +220,7 @@ pub(super) fn sent(server: &Server, requests: &[Vec<u8>]) -> TcpStream {
 fn clients_that_leave_things_open_keep_no_copy_away() {
     let etcd = Etcd::start(1).unwrap();
     let mut all = vec![begun(&etcd), node(&etcd, "")];
-    let long = String::from_utf8(crate::random_letters(1 << 20)).unwrap();
+    let long = String::from_utf8(crate::cluster::random_letters(1 << 20)).unwrap();
     all[0]
         .ldapadd(&(person("long").trim_end().to_owned() + "\ndescription: " + &long + "\n"))
         .unwrap()

@@ -9,7 +9,7 @@ use std::{
 use ironbark_testkit::{Credentials, Etcd, Flavor, Server, outage::crash_of_machine, wait};
 use nix::sys::signal::Signal;
 
-use crate::{
+use crate::cluster::{
     TOP, assert_equal,
     common::succeed,
     configuration,

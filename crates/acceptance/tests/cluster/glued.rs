@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 
 use ironbark_testkit::{Credentials, Etcd, Flavor, Server, free_port, wait};
 
-use crate::{TOP, assert_same_people, count, outside::consumer, person};
+use crate::cluster::{TOP, assert_same_people, count, outside::consumer, person};
 
 /// A way to an etcd that can be cut: etcd's own gateway.
 struct Way {

@@ -4,7 +4,7 @@ use std::{process::Command, time::Duration};
 
 use ironbark_testkit::wait;
 
-use crate::trial::{
+use crate::cluster::trial::{
     Trial,
     clients::{now, say},
     fault::{Fault, Kind},

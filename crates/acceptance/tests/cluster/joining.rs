@@ -8,7 +8,7 @@ use std::{
 
 use ironbark_testkit::{Etcd, Flavor, Server, Tool, wait};
 
-use crate::{TOP, assert_equal, common::succeed, configuration, content, count, nodes, person};
+use crate::cluster::{TOP, assert_equal, common::succeed, configuration, content, count, nodes, person};
 
 const TAIL: &str = "/ironbark/dc=example,dc=com/tail";
 

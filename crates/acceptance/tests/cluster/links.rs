@@ -7,7 +7,7 @@ use std::{
 
 use ironbark_testkit::{Credentials, Etcd, Server, wait};
 
-use crate::{
+use crate::cluster::{
     TOP, assert_equal, count, person,
     reads::newest,
     trial::{

@@ -7,7 +7,7 @@ use std::{
 
 use ironbark_testkit::{Flavor, Server};
 
-use crate::TOP;
+use crate::cluster::TOP;
 
 /// Answers each request with the same body, until the test ends. Returns its address.
 fn always(body: &'static str) -> String {

@@ -2,7 +2,9 @@
 
 use ironbark_testkit::{Etcd, Flavor, Server};
 
-use crate::{TOP, assert_equal, common::succeed, configuration, content, copies::forget_the_log, node, person};
+use crate::cluster::{
+    TOP, assert_equal, common::succeed, configuration, content, copies::forget_the_log, node, person,
+};
 
 /// The access log of a server, and words of who follows it.
 const LOG: &str = "database mdb\nsuffix cn=accesslog\nrootdn cn=Manager,dc=example,dc=com\ndirectory {dir}/log\n\
@@ -39,14 +41,14 @@ fn assert_go_on_with_another(all: &mut [Server], words: &str) {
     all[1].ldapadd(&person("ann")).unwrap().success().unwrap();
     assert_equal(all);
     for consumer in &consumers {
-        crate::assert_same_people(consumer, &all[1]);
+        crate::cluster::assert_same_people(consumer, &all[1]);
     }
     all[0].kill().unwrap();
     let delete = "dn: uid=ann,ou=people,dc=example,dc=com\nchangetype: delete\n";
     all[1].ldapadd(&person("bob")).unwrap().success().unwrap();
     all[1].ldapmodify(delete).unwrap().success().unwrap();
     for consumer in &consumers {
-        crate::assert_same_people(consumer, &all[1]);
+        crate::cluster::assert_same_people(consumer, &all[1]);
     }
 }
 
@@ -97,16 +99,16 @@ fn consumers_of_a_node_that_gets_a_copy_hear_of_what_it_brings() {
     all[1].wait_for_log("needs a copy").unwrap();
     let consumers = [Flavor::OpenLdap, Flavor::Ironbark].map(|flavor| consumer(flavor, &all[1..], ""));
     for consumer in &consumers {
-        crate::assert_same_people(consumer, &all[1]);
+        crate::cluster::assert_same_people(consumer, &all[1]);
     }
     all[0].launch().unwrap();
     assert_equal(&all);
     for consumer in &consumers {
-        crate::assert_same_people(consumer, &all[1]);
+        crate::cluster::assert_same_people(consumer, &all[1]);
     }
     all[0].ldapadd(&person("cid")).unwrap().success().unwrap();
     for consumer in &consumers {
-        crate::assert_same_people(consumer, &all[0]);
+        crate::cluster::assert_same_people(consumer, &all[0]);
     }
 }
 
@@ -133,20 +135,20 @@ fn assert_has_what_a_provider_has(provider: &Server, words: &str) {
     let mut all: Vec<_> = (0..2).map(|_| node(&etcd, &line)).collect();
     provider.ldapadd(&person("ann")).unwrap().success().unwrap();
     for node in &all {
-        crate::assert_same_people(node, provider);
+        crate::cluster::assert_same_people(node, provider);
     }
     all[0].kill().unwrap();
     let changes = "dn: uid=ann,ou=people,dc=example,dc=com\nchangetype: modify\nreplace: sn\nsn: Lee\n\n\
         dn: uid=ann,ou=people,dc=example,dc=com\nchangetype: modrdn\nnewrdn: uid=anna\ndeleteoldrdn: 1\n";
     provider.ldapmodify(changes).unwrap().success().unwrap();
     provider.ldapadd(&person("bob")).unwrap().success().unwrap();
-    crate::assert_same_people(&all[1], provider);
+    crate::cluster::assert_same_people(&all[1], provider);
     all[0].launch().unwrap();
     let delete = "dn: uid=bob,ou=people,dc=example,dc=com\nchangetype: delete\n";
     provider.ldapadd(&person("cid")).unwrap().success().unwrap();
     provider.ldapmodify(delete).unwrap().success().unwrap();
     for node in &all {
-        crate::assert_same_people(node, provider);
+        crate::cluster::assert_same_people(node, provider);
     }
     assert_equal(&all);
 }

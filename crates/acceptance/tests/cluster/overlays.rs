@@ -4,7 +4,7 @@ use std::fs;
 
 use ironbark_testkit::{Credentials, Etcd, Flavor, Server, wait};
 
-use crate::{TOP, assert_equal, configuration, copies::forget_the_log, count, node, person};
+use crate::cluster::{TOP, assert_equal, configuration, copies::forget_the_log, count, node, person};
 
 /// Writes are logged in a database of the server's own.
 const LOGGED: &str = "overlay accesslog\nlogdb cn=log\nlogops writes\n\ndatabase mdb\nsuffix cn=log\n\

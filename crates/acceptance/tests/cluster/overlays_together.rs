@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, Etcd, Flavor, Server};
 
-use crate::{TOP, assert_equal, configuration, copies::forget_the_log};
+use crate::cluster::{TOP, assert_equal, configuration, copies::forget_the_log};
 
 const PEOPLE: &str = "ou=people,dc=example,dc=com";
 

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, Etcd, Flavor, Outcome, Server, wait};
 
-use crate::{TOP, assert_equal, configuration, node, nodes, person};
+use crate::cluster::{TOP, assert_equal, configuration, node, nodes, person};
 
 pub(crate) fn newest(server: &Server, filter: &str) -> Outcome {
     let arguments = ["-E", "!dontUseCopy", "-b", "dc=example,dc=com", filter, "1.1"];
@@ -41,7 +41,7 @@ fn without_etcd_such_a_read_is_refused_and_others_are_answered() {
     let refused = newest(&all[1], "(objectClass=*)");
     assert_eq!(refused.code(), Some(51), "{}", refused.stderr);
     assert!(refused.stderr.contains("does not answer"), "{}", refused.stderr);
-    assert_eq!(crate::count(&all[1], "p"), 0);
+    assert_eq!(crate::cluster::count(&all[1], "p"), 0);
     etcd.launch(0).unwrap();
     etcd.wait_for_answer().unwrap();
     let answered = wait::until(|| (newest(&all[1], "(objectClass=*)").code() == Some(0)).then_some(()));
@@ -112,7 +112,7 @@ fn a_flood_of_such_reads_holds_up_no_writer() {
         }
     });
     assert_equal(&all);
-    assert_eq!(crate::count(&all[1], "w"), 20);
+    assert_eq!(crate::cluster::count(&all[1], "w"), 20);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Authority, Etcd, Flavor, Server, wait};
 
-use crate::{TOP, assert_equal, person};
+use crate::cluster::{TOP, assert_equal, person};
 
 const ADMINISTER: [&[&str]; 7] = [
     &["user", "add", "root:secret"],

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Etcd, Server, wait};
 
-use crate::{TOP, assert_equal, common::ironbark, copies::begun, joining::spoil, node, nodes};
+use crate::cluster::{TOP, assert_equal, common::ironbark, copies::begun, joining::spoil, node, nodes};
 
 /// The exit status, and what is shown.
 fn status(server: &Server) -> (Option<i32>, String) {

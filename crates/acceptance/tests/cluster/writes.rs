@@ -5,7 +5,7 @@ use std::process::Command;
 use ironbark_testkit::{Credentials, Etcd, Flavor, Server, wait};
 use nix::sys::signal::Signal;
 
-use crate::{TOP, assert_equal, configuration, count, node, nodes, person, random_letters};
+use crate::cluster::{TOP, assert_equal, configuration, count, node, nodes, person, random_letters};
 
 #[test]
 fn every_node_takes_writes_and_all_have_the_same_entries() {
@@ -93,7 +93,7 @@ fn increments_on_all_nodes_at_once_lose_no_step() {
         }
     });
     assert_equal(&all);
-    assert!(crate::content(&all[0]).contains("pwdMaxFailure: 30\n"));
+    assert!(crate::cluster::content(&all[0]).contains("pwdMaxFailure: 30\n"));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn wrong_passwords_at_all_nodes_count_exactly() {
         assert!(locked.is_some(), "six failures lock");
     }
     assert_equal(&all);
-    assert_eq!(crate::content(&all[0]).matches("pwdFailureTime:").count(), 6);
+    assert_eq!(crate::cluster::content(&all[0]).matches("pwdFailureTime:").count(), 6);
 }
 
 #[test]
@@ -144,5 +144,5 @@ fn a_batch_that_is_longer_than_a_value_of_etcd_comes_whole() {
     let long = format!("{}\ndescription: {letters}\n", person("long").trim_end());
     all[1].ldapadd(&long).unwrap().success().unwrap();
     assert_equal(&all);
-    assert!(crate::content(&all[0]).contains(&letters));
+    assert!(crate::cluster::content(&all[0]).contains(&letters));
 }

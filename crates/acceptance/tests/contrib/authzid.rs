@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, Flavor, Server, Tool};
 
-use crate::BASE;
+use crate::contrib::BASE;
 
 const DATA: &str = concat!(
     include_str!("../data/people.ldif"),

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, Ds389, Flavor, Outcome, Server, wait};
 
-use crate::BASE;
+use crate::contrib::BASE;
 
 const PLUGIN: &str = "cn=Auto Membership Plugin,cn=plugins,cn=config";
 const GROUPS: [&str; 4] = ["all", "staff", "heads", "web"];

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, Ds389, Flavor, Outcome, Server};
 
-use crate::BASE;
+use crate::contrib::BASE;
 
 const PLUGIN: &str = "cn=Distributed Numeric Assignment Plugin,cn=plugins,cn=config";
 

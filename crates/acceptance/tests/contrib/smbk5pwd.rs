@@ -3,7 +3,7 @@
 use ironbark_runtime::Clock;
 use ironbark_testkit::{Credentials, Flavor, Server, TestkitError, Tool, Transcript, assert_same, repository_root};
 
-use crate::BASE;
+use crate::contrib::BASE;
 
 const DATA: &str = concat!(
     include_str!("../data/people.ldif"),

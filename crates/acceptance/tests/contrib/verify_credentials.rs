@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Flavor, Server};
 
-use crate::BASE;
+use crate::contrib::BASE;
 
 const DATA: &str = concat!(
     include_str!("../data/people.ldif"),

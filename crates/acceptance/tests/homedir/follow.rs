@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 use ironbark_testkit::{Flavor, Server, assert_same, wait};
 use nix::unistd::{getgid, getuid};
 
-use crate::site::{BASE, Site, configuration};
+use crate::homedir::site::{BASE, Site, configuration};
 
 /// Waits for a directory, or until it is gone.
 fn wait_for(path: &Path, is_there: bool) {

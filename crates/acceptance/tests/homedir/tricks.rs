@@ -8,7 +8,7 @@ use std::{
 use ironbark_testkit::Flavor;
 use nix::unistd::getuid;
 
-use crate::site::{Site, configuration};
+use crate::homedir::site::{Site, configuration};
 
 /// A directory outside with content, and a server that deletes.
 fn site() -> Site {

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Flavor, Server, Tool};
 
-use crate::config;
+use crate::limits::config;
 
 /// Values of an attribute in a converted directory, with each run of blanks as one.
 fn converted(flavor: Flavor, configuration: &str, attribute: &str) -> Result<Vec<String>, String> {

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, TestkitError, Transcript, assert_same_answers};
 
-use crate::{ANN, BASE, config, data, user};
+use crate::limits::{ANN, BASE, config, data, user};
 
 /// A paged search as `who`, page after page: for each page, the number of entries and the result, or the error.
 const PAGES: &str = "

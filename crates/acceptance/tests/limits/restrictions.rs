@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, TestkitError, Transcript, assert_same_answers};
 
-use crate::{ANN, BASE, BOB, config, data, user};
+use crate::limits::{ANN, BASE, BOB, config, data, user};
 
 /// One of each operation, as an anonymous client, as a user and as the rootdn.
 fn every_operation(transcript: &mut Transcript<'_>) -> Result<(), TestkitError> {

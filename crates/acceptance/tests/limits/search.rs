@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{TestkitError, Transcript, assert_same_answers};
 
-use crate::{ANN, BASE, BOB, EVE, MAX, config, data, user};
+use crate::limits::{ANN, BASE, BOB, EVE, MAX, config, data, user};
 
 /// The same search as everybody. Only the number of entries matters: the order is the server's own.
 fn as_everybody(transcript: &mut Transcript<'_>, arguments: &[&str]) -> Result<(), TestkitError> {

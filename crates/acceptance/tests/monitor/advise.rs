@@ -1,7 +1,6 @@
 //! `ironbark advise`.
 
-#[path = "../common/mod.rs"]
-mod common;
+use crate::common;
 
 use common::{ironbark, succeed};
 use ironbark_testkit::{Flavor, Server};

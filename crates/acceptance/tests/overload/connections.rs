@@ -6,7 +6,7 @@ use std::thread;
 
 use ironbark_testkit::wait;
 
-use crate::{
+use crate::overload::{
     launch_with_limit, loaded, logged,
     process::{descriptors, memory, resident, threads},
     small_server,

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use ironbark_testkit::{Server, wait};
 
-use crate::{
+use crate::overload::{
     launch_with_limit, loaded, logged,
     process::{acceptor_ticks, descriptors},
     small_server,

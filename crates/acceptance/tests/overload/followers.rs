@@ -4,7 +4,7 @@ use std::io::Write;
 
 use ironbark_testkit::{Flavor, Server, wait};
 
-use crate::{
+use crate::overload::{
     process::memory,
     wire::{
         BASE, MODIFY_RESPONSE, SEARCH_ENTRY, assert_serves, bind, connect, describe, follow, read_message, result_code,

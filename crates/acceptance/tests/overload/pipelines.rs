@@ -8,7 +8,7 @@ use std::thread;
 
 use ironbark_testkit::{Server, wait};
 
-use crate::{
+use crate::overload::{
     big_server,
     process::memory,
     small_server,

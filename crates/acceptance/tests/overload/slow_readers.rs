@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use ironbark_testkit::{Server, wait};
 
-use crate::{
+use crate::overload::{
     big_server, logged,
     process::memory,
     small_server,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ironbark_testkit::{Credentials, Flavor, Server, wait};
 
-use crate::{PEOPLE, assert_follows, change, content, following};
+use crate::replication::{PEOPLE, assert_follows, change, content, following};
 
 const LOG: &str = "cn=accesslog";
 /// Overlays whose effects the log is asked about.

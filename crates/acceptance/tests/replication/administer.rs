@@ -9,7 +9,7 @@ use std::{
 
 use ironbark_testkit::{Credentials, Flavor, Server, wait};
 
-use crate::{PEOPLE, assert_follows, change, line, providing};
+use crate::replication::{PEOPLE, assert_follows, change, line, providing};
 
 const ROOT: [&str; 4] = ["-D", "cn=Manager,dc=example,dc=com", "-w", "secret"];
 pub(super) const MONITOR: &str = "database monitor\naccess to * by * read\n";

@@ -4,7 +4,7 @@ use std::{net::TcpListener, process::Command};
 
 use ironbark_testkit::{Credentials, Ds389, Flavor, NormalizedLdif, Server, wait};
 
-use crate::administer::metrics;
+use crate::replication::administer::metrics;
 
 const BASE: [&str; 2] = ["-b", "dc=example,dc=com"];
 /// What the consumer takes of an entry.

@@ -13,7 +13,7 @@ use ironbark_client::{
 use ironbark_testkit::{Flavor::Ironbark, Server};
 use nix::sys::signal::Signal;
 
-use crate::mesh::{Random, all_others, assert_equal, first_content, servers};
+use crate::replication::mesh::{Random, all_others, assert_equal, first_content, servers};
 
 const ROOT: &str = "cn=Manager,dc=example,dc=com";
 /// Places where entries are.
@@ -300,7 +300,7 @@ async fn no_acknowledged_write_of_one_writer_is_lost() {
     }
     chaos.end();
     chaos.assert_equal(&format!("seed {seed}"));
-    let held = crate::content(&chaos.servers[2]);
+    let held = crate::replication::content(&chaos.servers[2]);
     for (name, number) in &*acknowledged.lock().unwrap() {
         let entry = held
             .split("\n\n")

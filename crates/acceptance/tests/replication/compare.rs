@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use ironbark_testkit::{Flavor, Server};
 
-use crate::{PEOPLE, assert_follows, change, following, providing};
+use crate::replication::{PEOPLE, assert_follows, change, following, providing};
 
 const TIMES: &str = "createTimestamp: 20200101000000Z\nmodifyTimestamp: 20200101000000Z\n";
 
@@ -283,7 +283,7 @@ fn a_consumer_notices_that_it_holds_something_else() {
     let provider = "serverID 1\nmoduleload syncprov";
     let provider = Server::people_config(provider, "overlay syncprov\n");
     let provider = loaded(&provider, &(entry("a", 1, 0, "") + &entry("b", 2, 0, "")));
-    let follower = Server::people_config("", &crate::line(&provider, "type=refreshAndPersist"));
+    let follower = Server::people_config("", &crate::replication::line(&provider, "type=refreshAndPersist"));
     let mut consumer = loaded(&follower, &(entry("a", 1, 0, "") + &entry("b", 2, 0, "")));
     consumer.wait_for_log("compared with the provider: equal=true").unwrap();
     // An entry that the provider never had, under a CSN that both know.

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use ironbark_testkit::{Credentials, Flavor, Server, wait};
 
-use crate::{
+use crate::replication::{
     administer::{MONITOR, metrics},
     mesh::{first_content, lines_of, start_with},
 };
@@ -52,7 +52,7 @@ fn two_entries_of_one_name_are_shown_with_winner_and_loser() {
         start_with(&mut servers[number], &format!("{lines}multiprovider on"));
     }
     servers[0].ldapadd(&first_content()).unwrap().success().unwrap();
-    crate::mesh::assert_equal(&servers, "before");
+    crate::replication::mesh::assert_equal(&servers, "before");
     assert!(conflicts(&servers[0], "(ironbarkConflictKind=*)").is_empty());
     let empty = conflicts(&servers[0], "(ironbarkConflictCount=*)");
     assert!(
@@ -65,7 +65,7 @@ fn two_entries_of_one_name_are_shown_with_winner_and_loser() {
     servers[1].launch().unwrap();
     servers[1].ldapadd(&person("newer")).unwrap().success().unwrap();
     servers[0].launch().unwrap();
-    crate::mesh::assert_equal(&servers, "after");
+    crate::replication::mesh::assert_equal(&servers, "after");
     let shown = wait::until(|| {
         let shown = servers
             .iter()

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, Flavor, Server, wait};
 
-use crate::{PEOPLE, assert_follows, change, content, following, line, providing};
+use crate::replication::{PEOPLE, assert_follows, change, content, following, line, providing};
 
 const PERSIST: &str = "type=refreshAndPersist";
 

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Authority, Flavor, Listen, Server, wait};
 
-use crate::{PEOPLE, assert_follows, change, content};
+use crate::replication::{PEOPLE, assert_follows, change, content};
 
 const FILES: &str =
     "TLSCACertificateFile {dir}/ca.crt\nTLSCertificateFile {dir}/server.crt\nTLSCertificateKeyFile {dir}/server.key\n";

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use ironbark_testkit::{Flavor, Server, wait};
 
-use crate::{PEOPLE, assert_follows, change, content, line, providing};
+use crate::replication::{PEOPLE, assert_follows, change, content, line, providing};
 
 /// A provider, and the configuration of a consumer that has the provider's `contextCSN` although entries are missing.
 /// The first one of them is older than `between`.

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, Flavor, Server, Tool, wait};
 
-use crate::{
+use crate::replication::{
     PEOPLE,
     accesslog::{ENDS, GROUPS, MODULES, logging, logging_config},
     assert_follows, change, changes, content,

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Flavor, Server, Tool, wait};
 
-use crate::{
+use crate::replication::{
     accesslog::logged,
     kept_config::{config, configure, converted, read},
 };
@@ -377,22 +377,22 @@ pub(crate) fn logging_files() -> Server {
 #[test]
 fn the_log_of_an_ldif_database_begins_anew_after_changes_that_it_did_not_see() {
     let mut provider = logging_files();
-    provider.ldapadd(crate::PEOPLE).unwrap().success().unwrap();
+    provider.ldapadd(crate::replication::PEOPLE).unwrap().success().unwrap();
     let words = "type=refreshAndPersist syncdata=accesslog logbase=cn=accesslog";
-    let mut consumer = crate::following(Flavor::Ironbark, &provider, words);
-    crate::assert_follows(&consumer, &provider);
-    crate::change(&provider, 1);
-    crate::assert_follows(&consumer, &provider);
+    let mut consumer = crate::replication::following(Flavor::Ironbark, &provider, words);
+    crate::replication::assert_follows(&consumer, &provider);
+    crate::replication::change(&provider, 1);
+    crate::replication::assert_follows(&consumer, &provider);
     consumer.stop().unwrap();
     provider.kill().unwrap();
     let change = "dn: ou=offline,dc=example,dc=com\nobjectClass: organizationalUnit\nou: offline\n";
     let base = ["-w", "-b", "dc=example,dc=com"];
     provider.tool(Tool::Add, &base, change).unwrap().success().unwrap();
     provider.launch().unwrap();
-    crate::change(&provider, 2);
+    crate::replication::change(&provider, 2);
     consumer.launch().unwrap();
-    crate::assert_follows(&consumer, &provider);
-    assert!(crate::content(&consumer).contains("ou: offline"));
+    crate::replication::assert_follows(&consumer, &provider);
+    assert!(crate::replication::content(&consumer).contains("ou: offline"));
     assert!(
         consumer.log().contains("a refresh of the content follows"),
         "{}",

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Flavor, Server, wait};
 
-use crate::{PEOPLE, content, following, line, providing};
+use crate::replication::{PEOPLE, content, following, line, providing};
 
 /// Two databases, the lower one with `ou=people`.
 fn provider() -> Server {

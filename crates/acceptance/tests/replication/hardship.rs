@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ironbark_testkit::{Flavor::Ironbark, Listen, Server};
 use nix::sys::signal::Signal;
 
-use crate::{PEOPLE, assert_follows, change, content, following, line, namespace::Namespace, providing};
+use crate::replication::{PEOPLE, assert_follows, change, content, following, line, namespace::Namespace, providing};
 
 const PERSIST: &str = "type=refreshAndPersist";
 

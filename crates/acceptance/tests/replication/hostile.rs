@@ -9,7 +9,7 @@ use std::{
 use ironbark_runtime::spawn_named;
 use ironbark_testkit::{Flavor, Server};
 
-use crate::wire::{element, read_message};
+use crate::replication::wire::{element, read_message};
 
 const BASE: &str = "dc=example,dc=com";
 const BIND: u8 = 0x60;

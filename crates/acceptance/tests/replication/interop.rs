@@ -8,7 +8,7 @@ use ironbark_testkit::{
     Server, wait,
 };
 
-use crate::{
+use crate::replication::{
     content,
     mesh::{all_others, assert_equal, first_content, servers},
 };

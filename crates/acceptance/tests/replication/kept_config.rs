@@ -3,7 +3,7 @@
 
 use ironbark_testkit::{Credentials, Flavor, Server, Tool, wait};
 
-use crate::{PEOPLE, assert_follows, change, content, following};
+use crate::replication::{PEOPLE, assert_follows, change, content, following};
 
 const BARE: &str = "database config\nrootpw secret\n";
 const KEPT: Credentials<'static> = Credentials::Simple {

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, fs, process::Command};
 use ironbark_load::result::RunResult;
 use ironbark_testkit::Flavor;
 
-use crate::{PEOPLE, assert_follows, following, providing};
+use crate::replication::{PEOPLE, assert_follows, following, providing};
 
 /// Runs `ironbark load replay` of additions at a fixed rate, for a second; `words` come last. It ends by itself.
 fn replay(server: &ironbark_testkit::Server, words: &[&str]) -> (Option<i32>, String) {

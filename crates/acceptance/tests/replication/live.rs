@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, Flavor, Server, wait};
 
-use crate::{PEOPLE, assert_follows, change, content, line, providing};
+use crate::replication::{PEOPLE, assert_follows, change, content, line, providing};
 
 const CONFIG: Credentials<'static> = Credentials::Simple {
     dn: "cn=config",

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ironbark_testkit::{Flavor, Server, difference, wait};
 
-use crate::{PEOPLE, content};
+use crate::replication::{PEOPLE, content};
 
 /// Numbers that look random and are the same for the same seed.
 pub(crate) struct Random(pub(crate) u64);
@@ -139,7 +139,7 @@ fn a_provider_says_that_its_rules_may_hide_something() {
         ("access to attrs=description by self write by * none\n", "values"),
         ("access to filter=(sn=hidden) by * none\n", "entries"),
     ] {
-        let provider = crate::providing(Flavor::Ironbark, &format!("{hiding}{RULES}"));
+        let provider = crate::replication::providing(Flavor::Ironbark, &format!("{hiding}{RULES}"));
         provider.ldapadd(&first_content()).unwrap().success().unwrap();
         let servers = [provider];
         let line = lines_by(

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use ironbark_testkit::{Flavor, Server};
 
-use crate::{PEOPLE, assert_follows, change, following, line, providing};
+use crate::replication::{PEOPLE, assert_follows, change, following, line, providing};
 
 /// The content of a stopped slapd, as its own program writes it.
 fn slapcat(server: &Server) -> String {

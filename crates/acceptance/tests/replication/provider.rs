@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, Flavor, Server};
 
-use crate::{PEOPLE, assert_follows, change, following, providing};
+use crate::replication::{PEOPLE, assert_follows, change, following, providing};
 
 fn provider(lines: &str) -> Server {
     providing(Flavor::Ironbark, lines)

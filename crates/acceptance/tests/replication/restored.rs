@@ -4,7 +4,7 @@ use std::process::Command;
 
 use ironbark_testkit::{Credentials, Flavor, Server, wait};
 
-use crate::{
+use crate::replication::{
     PEOPLE,
     accesslog::logging,
     change, content,

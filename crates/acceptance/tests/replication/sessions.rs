@@ -12,7 +12,7 @@ use nix::{
     unistd::Pid,
 };
 
-use crate::{
+use crate::replication::{
     PEOPLE,
     administer::{MONITOR, get, metrics, replica},
     assert_follows, change, content, following, line, providing,

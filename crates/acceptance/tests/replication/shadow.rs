@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, Flavor, Server, wait};
 
-use crate::{PEOPLE, assert_follows, content, following, line, providing};
+use crate::replication::{PEOPLE, assert_follows, content, following, line, providing};
 
 /// A consumer with further lines, and its provider.
 fn copy(lines: &str) -> (Server, Server) {

@@ -9,7 +9,7 @@ use std::{
 use ironbark_testkit::{Flavor, Server};
 use nix::sys::signal::Signal;
 
-use crate::{PEOPLE, accesslog::logging_config, assert_follows, change};
+use crate::replication::{PEOPLE, accesslog::logging_config, assert_follows, change};
 
 const REPLICA: &str = "dn: cn=replica,dc=example,dc=com\nobjectClass: person\nsn: r\nuserPassword: secret\n";
 const LIMITED: &str = "limits dn.exact=\"cn=replica,dc=example,dc=com\" size=1";

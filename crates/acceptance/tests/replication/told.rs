@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Flavor, Server, wait};
 
-use crate::{
+use crate::replication::{
     PEOPLE,
     administer::{MONITOR, replica},
     assert_follows, content, delta, following,

@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 
 use ironbark_testkit::{Authority, Flavor, Listen, Server, wait};
 
-use crate::{BASE, DATA, free_port};
+use crate::sources::{BASE, DATA, free_port};
 
 /// A running haproxy, ended when it is dropped.
 struct Haproxy(Child);

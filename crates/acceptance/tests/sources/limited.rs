@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, Server, wait};
 
-use crate::{BASE, BIND, connect, counter, is_served, started};
+use crate::sources::{BASE, BIND, connect, counter, is_served, started};
 
 #[test]
 fn an_address_has_no_more_connections_than_it_may() {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use ironbark_testkit::{Flavor, Server};
 
-use crate::{BASE, DATA};
+use crate::sources::{BASE, DATA};
 
 const RULES: &str = "\
 access to dn.base=\"dc=example,dc=com\" attrs=dc by domain.regex=^localhost read by domain=local search by * none

@@ -7,7 +7,7 @@ use std::{
 
 use ironbark_testkit::Outcome;
 
-use crate::{BASE, BIND, connect, counter, is_served, started};
+use crate::sources::{BASE, BIND, connect, counter, is_served, started};
 
 /// A header with this command, family and content behind the length.
 fn header(command: u8, family: u8, rest: &[u8]) -> Vec<u8> {

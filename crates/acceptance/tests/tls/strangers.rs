@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Flavor, Identity, Listen, Server, Stranger, Strangers};
 
-use crate::{FILES, client, template, whoami};
+use crate::tls::{FILES, client, template, whoami};
 
 const USUAL: Stranger<'static> = Stranger::USUAL;
 const CA: &str = "basicConstraints=critical,CA:TRUE\nsubjectAltName=DNS:localhost,IP:127.0.0.1\n";

@@ -10,7 +10,7 @@ use ironbark_client::{
     },
 };
 
-use crate::{
+use crate::turns::{
     Random,
     model::{BASE, Model, text_of},
 };

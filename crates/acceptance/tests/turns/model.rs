@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ironbark_ldif::{NoFiles, Reader, RecordKind};
 
-use crate::change::{Change, Why};
+use crate::turns::change::{Change, Why};
 
 /// The descriptions of the entries, by numbers of both.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]

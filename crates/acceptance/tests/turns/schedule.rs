@@ -5,7 +5,7 @@ use ironbark_client::proto::{
     extended::transaction::{END, EndRequest, START},
 };
 
-use crate::{Random, change::Change, model::Model, site::Site};
+use crate::turns::{Random, change::Change, model::Model, site::Site};
 
 /// Steps of a schedule.
 const STEPS: usize = 30;

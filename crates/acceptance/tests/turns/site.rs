@@ -8,7 +8,7 @@ use ironbark_client::{
 };
 use ironbark_testkit::{Flavor, Server, Tool};
 
-use crate::{
+use crate::turns::{
     change::Change,
     model::{BASE, Model, text_of},
 };

@@ -9,7 +9,7 @@ use std::{
 
 use ironbark_testkit::{Flavor, Outcome, Tool, wait};
 
-use crate::{
+use crate::turns::{
     change::{Change, ldif_entry},
     model::Model,
     site::Site,

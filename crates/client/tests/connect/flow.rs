@@ -21,7 +21,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use crate::{connect, everything};
+use crate::connect::{connect, everything};
 
 /// A server with this many entries below its suffix entry, each of some 10,000 octets.
 fn filled(entries: usize) -> Server {

@@ -7,7 +7,7 @@ use std::{env, process::Command};
 use ironbark_client::{Client, ConnectSettings, Error};
 use ironbark_testkit::{Flavor, Kdc, Listen, Server};
 
-use crate::{ANN, DATA, MAPPING};
+use crate::connect::{ANN, DATA, MAPPING};
 
 const URL: &str = "IRONBARK_GSSAPI_URL";
 const CASE: &str = "IRONBARK_GSSAPI_CASE";
@@ -40,7 +40,11 @@ fn as_parent() {
             let url = server.url().replace("127.0.0.1", "localhost");
             for (case, cache) in cases {
                 let status = Command::new(env::current_exe().unwrap())
-                    .args(["--exact", "gssapi::a_ticket_proves_who_the_client_is", "--nocapture"])
+                    .args([
+                        "--exact",
+                        "connect::gssapi::a_ticket_proves_who_the_client_is",
+                        "--nocapture",
+                    ])
                     .envs([(URL, &*url), (CASE, case)])
                     .env("KRB5_CONFIG", kdc.file("krb5.conf"))
                     .env("KRB5CCNAME", kdc.file(cache))

@@ -11,7 +11,7 @@ use ironbark_client::{
 };
 use ironbark_testkit::{Flavor, wait};
 
-use crate::{ANN, ANN_DN, TLS, settings, usual, with};
+use crate::connect::{ANN, ANN_DN, TLS, settings, usual, with};
 
 /// The identity that the server sees, asked for by hand.
 fn identity(mut stream: RawStream) -> String {

@@ -3,7 +3,7 @@
 use ironbark_client::{ChannelBinding, Client, Error, proto::ResultCode};
 use ironbark_testkit::Flavor;
 
-use crate::{ANN, TLS, connect, identity, settings, usual, with};
+use crate::connect::{ANN, TLS, connect, identity, settings, usual, with};
 
 const IN_THE_CLEAR: &[(&str, &str)] = &[("uri", "{ldap}")];
 const AS_ANN: &[(&str, &str)] = &[("bindmethod", "sasl"), ("authcid", "ann"), ("credentials", "pencil")];

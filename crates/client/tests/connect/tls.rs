@@ -3,7 +3,7 @@
 use ironbark_client::{Error, proto::ResultCode};
 use ironbark_testkit::{Authority, Flavor, Identity, Layout, Listen, Server, Stranger, Strangers, TestkitError};
 
-use crate::{TLS, connect, everything, identity, secured, settings, unsecured, usual, with};
+use crate::connect::{TLS, connect, everything, identity, secured, settings, unsecured, usual, with};
 
 #[tokio::test]
 async fn both_ways_secure_a_connection() {
@@ -345,7 +345,7 @@ async fn servers_with_the_certificates_of_strangers_are_trusted_as_by_openssl() 
             false,
         ),
     ] {
-        let template = format!("{}{}", crate::FILES, Server::PEOPLE_CONFIG);
+        let template = format!("{}{}", crate::connect::FILES, Server::PEOPLE_CONFIG);
         let mut server = Server::prepare(Flavor::OpenLdap, &template)
             .unwrap()
             .listening_on(Listen::Tls);

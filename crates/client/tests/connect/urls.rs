@@ -6,7 +6,7 @@ use ironbark_client::{Client, ConnectSettings, Error, proto::ResultCode};
 use ironbark_testkit::Flavor;
 use tokio::net::TcpListener;
 
-use crate::{ANN, ANN_DN, connect, identity, unsecured};
+use crate::connect::{ANN, ANN_DN, connect, identity, unsecured};
 
 #[tokio::test]
 async fn the_first_server_that_can_be_used_is_used() {

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 
 use ironbark_load::generate::{DataSet, Entry, Kind, Passwords};
 
-use crate::harness::Site;
+use ironbark_harness::Site;
 
 /// Accounts. Most operations are done once for each of them.
 pub const ACCOUNTS: usize = 256;

@@ -4,19 +4,13 @@
 //! Each operation is done for every account, first to fill the caches, then counted: callgrind collects the
 //! instructions within [`counted_operations`]. Standard output has a line `name times` for each operation, in order.
 
-#![allow(
-    unreachable_pub,
-    reason = "nothing here is seen from outside, and the harness is shared with the tests"
-)]
+#![allow(unreachable_pub, reason = "nothing here is seen from outside")]
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     reason = "what cannot be measured ends the program"
 )]
-
-#[path = "../../tests/harness/mod.rs"]
-mod harness;
 
 mod accounts;
 mod commits;

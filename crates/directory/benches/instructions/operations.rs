@@ -1,15 +1,14 @@
 //! Whole operations, from the request's bytes to the response's.
 
 use ironbark_directory::{Progress, Started};
+use ironbark_harness::Site;
 use ironbark_ldap_proto::{
     Authentication, BindRequest, DecodeLimits, Request, Response, ResponseMessage, ResultCode, frame,
 };
 
 use crate::{
     accounts::{Account, Accounts, SIX_RULES},
-    count,
-    harness::Site,
-    protocol,
+    count, protocol,
 };
 
 /// Counts operations as a connection asks for them.

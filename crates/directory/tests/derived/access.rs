@@ -2,11 +2,11 @@
 
 use ironbark_ldap_proto::Scope;
 
-use crate::{
+use crate::derived::{
     ask::{self, A, B, compare, define, found, sorted, values, whole},
-    harness::{Answer, Site},
     rule::{self, ADDS, REPLACES, Rule},
 };
+use ironbark_harness::{Answer, Site};
 
 /// With these rules, asked by `b`.
 fn site(rules: &str, rule: Rule) -> Site {

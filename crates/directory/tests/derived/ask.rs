@@ -6,7 +6,7 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::Filter;
 
-use crate::harness::{Answer, Client, Site};
+use ironbark_harness::{Answer, Client, Site};
 
 pub(crate) const A: &str = "cn=a,ou=p,dc=ex";
 pub(crate) const B: &str = "cn=b,ou=p,dc=ex";

@@ -17,11 +17,11 @@ use ironbark_ldap_proto::{
 use ironbark_model::AttributeDescription;
 use ironbark_store::StoreError;
 
-use crate::{
+use crate::derived::{
     ask::{self, A, B, all, define, found, values},
-    harness::{Client, Site},
     rule::{self, ADDS, Streets},
 };
+use ironbark_harness::{Client, Site};
 
 #[test]
 fn facts_are_those_of_the_snapshot_whatever_has_changed() {

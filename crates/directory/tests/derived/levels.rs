@@ -10,11 +10,11 @@ use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLoo
 use ironbark_model::{AttributeDescription, CompiledFilter, Filter, Schema};
 use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, StoreError, Wanted};
 
-use crate::{
+use crate::derived::{
     ask::{self, A, B, found, values},
-    harness::Site,
     rule::{self, ADDS, REPLACES, Rule, Streets},
 };
+use ironbark_harness::Site;
 
 /// `title` has the values of `description`, between brackets.
 #[derive(Clone)]

@@ -10,11 +10,11 @@ use ironbark_ldap_proto::{
 };
 use proptest::prelude::*;
 
-use crate::{
+use crate::derived::{
     ask,
-    harness::{Answer, Client, Site},
     rule::{ADDS, Rule, Streets},
 };
+use ironbark_harness::{Answer, Client, Site};
 
 /// An entry below the suffix. Its title is derived, if it is no definition.
 #[derive(Clone, Debug)]

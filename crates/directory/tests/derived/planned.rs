@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use ironbark_directory::overlay::Overlay;
 
-use crate::{
+use crate::derived::{
     ask::{self, A, found},
-    harness::Site,
     levels::Titles,
 };
+use ironbark_harness::Site;
 
 /// With titles that are derived from descriptions, and how many candidates each look-up was worth.
 fn site() -> (Site, Arc<Mutex<Vec<u64>>>) {

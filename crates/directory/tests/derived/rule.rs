@@ -11,7 +11,7 @@ use ironbark_store::{
     Derived, DerivedCandidates, FilterItem, Location, Purpose, Record, Scope, StoreError, View, Wanted,
 };
 
-use crate::harness::Site;
+use ironbark_harness::Site;
 
 /// An entry with `source` is a definition. Its superior and all entries below that have its values in `target`, but
 /// for the definitions.

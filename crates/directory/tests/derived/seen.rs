@@ -10,11 +10,11 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::Filter;
 
-use crate::{
+use crate::derived::{
     ask::{self, A, B, compare, define, found, octets, sorted, values, values_in, whole},
-    harness::{Site, read_answer},
     rule::{self, ADDS, REPLACES, Rule},
 };
+use ironbark_harness::{Site, read_answer};
 
 fn site(rule: Rule) -> Site {
     let (mut site, _) = rule::site("index description pres,eq,sub", rule);
@@ -207,7 +207,7 @@ fn an_entry_before_or_after_a_change_has_what_it_derives_then() {
     let names: [&[u8]; 1] = [b"description"];
     let before = Control::critical(PreRead(List::new(&names)));
     let after = Control::critical(PostRead(List::new(&names)));
-    let read = |answer: crate::harness::Answer| {
+    let read = |answer: ironbark_harness::Answer| {
         assert_eq!(answer.code, 0, "{}", answer.text);
         values_in(&answer.read_entry.expect("an entry"), "description")
     };

@@ -2,7 +2,7 @@
 
 use ironbark_ldap_proto::Scope;
 
-use super::harness::Site;
+use ironbark_harness::Site;
 
 fn found(site: &mut Site, filter: &str) -> Vec<String> {
     let answer = site.search_with("dc=ex", Scope::WholeSubtree, filter, &["1.1"], &[]);

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::{Random, harness::Site, rules::Rules};
+use crate::leaks::{Random, rules::Rules};
+use ironbark_harness::Site;
 
 /// A class that requires no attribute except the naming one.
 pub(crate) const SCHEMA: &str = "objectclass ( 1.3.6.1.4.1.4203.666.999.21 NAME 'thing' SUP top STRUCTURAL MUST cn )";

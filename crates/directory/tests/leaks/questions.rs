@@ -12,11 +12,11 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::Filter;
 
-use crate::{
+use crate::leaks::{
     Random,
     content::{Content, NAMES, PLACES, VALUES, WORDS},
-    harness::{Answer, Client, read_answer},
 };
+use ironbark_harness::{Answer, Client, read_answer};
 
 /// One request, as text where it can be.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{
+use crate::leaks::{
     Random,
     content::{Entry, GROUP, SUBJECTS},
 };

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use ironbark_ldap_proto::{Authentication, BindRequest, Request};
 
-use crate::harness::Site;
+use ironbark_harness::Site;
 
 thread_local! {
     static SITE: RefCell<Site> = RefCell::new(open());

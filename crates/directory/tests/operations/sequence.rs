@@ -9,8 +9,8 @@ use std::{
 use ironbark_ldap_proto::{CompareRequest, Request, Scope};
 use ironbark_model::Dn;
 
-use crate::harness::{Answer, Site};
-use crate::model::{ATTRIBUTES, Attributes, Change, ChangeKind, Model, Name, RDNS, Term, value};
+use crate::operations::model::{ATTRIBUTES, Attributes, Change, ChangeKind, Model, Name, RDNS, Term, value};
+use ironbark_harness::{Answer, Site};
 
 thread_local! {
     /// Opened once: opening a database takes longer than a sequence. Each sequence restores its first state.

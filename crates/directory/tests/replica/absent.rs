@@ -6,8 +6,8 @@ use ironbark_directory::{Absent, AbsentSlice, ReplicaMapping};
 use ironbark_store::{ContextVector, Location, Scope};
 use roaring::RoaringTreemap;
 
-use crate::{
-    harness::Site,
+use ironbark_harness::{
+    Site,
     peer::{LINES, context, csn, dn, made, mapping, names, parsed, person, refresh, rows, shared, tombstone, view},
 };
 

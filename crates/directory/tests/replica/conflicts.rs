@@ -4,8 +4,8 @@ use ironbark_directory::{ConflictKind, Incoming, KeptConflict, OutcomeKind, Repl
 
 use ironbark_store::Effect;
 
-use crate::{
-    harness::Site,
+use ironbark_harness::{
+    Site,
     peer::{
         LINES, csn, delete, entry, made, mapping, message, names, parsed, person, refresh, rows, send, shared,
         tombstone,

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use ironbark_directory::{Incoming, ReplicaMapping, ReplicatedEntry};
 
-use crate::{
-    harness::Site,
+use ironbark_harness::{
+    Site,
     peer::{LINES, content, delete, deletes_of, entries_of, mapping, message, names, send, shared},
 };
 

@@ -8,8 +8,8 @@ use ironbark_directory::{
 use ironbark_model::ResultCode;
 use ironbark_store::{ChangeKind, ChangeRecord, Effect, ValueChange};
 
-use crate::{
-    harness::Site,
+use ironbark_harness::{
+    Site,
     peer::{
         LINES, content, context, csn, csn_of, dn, entries_of, entry, made, mapping, message, names, parsed, person,
         refresh, rows, send, shared, vector,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ironbark_directory::{Incoming, InitialLoad, OperationError, ReplicaMapping, Replicated, ReplicatedEntry};
 use ironbark_store::{ContextVector, Csn, Scope};
 
-use crate::{
-    harness::Site,
+use ironbark_harness::{
+    Site,
     peer::{
         LINES, content, context, csn, entries_of, entry, mapping, message, names, parsed, person, refresh, rows, send,
         shared, vector, view,
@@ -178,7 +178,7 @@ fn only_a_whole_and_plain_replica_is_loaded_at_once() {
             ..mapping(&plain)
         },
         ReplicaMapping {
-            local_base: crate::peer::dn(&plain, "ou=p,dc=ex"),
+            local_base: ironbark_harness::peer::dn(&plain, "ou=p,dc=ex"),
             ..mapping(&plain)
         },
     ] {

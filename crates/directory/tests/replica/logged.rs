@@ -9,9 +9,9 @@ use ironbark_store::{
     change::{RequestedChange, RequestedKind, RequestedModification},
 };
 
-use crate::{
-    convergence::Random,
-    harness::Site,
+use crate::replica::convergence::Random;
+use ironbark_harness::{
+    Site,
     peer::{
         LINES, content, csn, delete, entries_of, mapping, message, parsed, person, refresh, rows, send, tombstone,
         vector,
@@ -408,7 +408,7 @@ fn a_change_that_comes_again_before_its_cookie_is_made_once() {
             ..message(merged(&site), Incoming::Logged(logged))
         };
         site.directory
-            .replicate(&crate::peer::context(&site), std::sync::Arc::new(change))
+            .replicate(&ironbark_harness::peer::context(&site), std::sync::Arc::new(change))
             .expect("room")
     };
     // All at once: many of them are in one transaction.

@@ -7,8 +7,8 @@ use ironbark_directory::{
 use ironbark_model::ResultCode;
 use ironbark_store::change::{RequestedKind, RequestedModification};
 
-use crate::{
-    harness::Site,
+use ironbark_harness::{
+    Site,
     peer::{LINES, context, made, mapping, message, names, rows, send, vector},
 };
 

@@ -3,8 +3,8 @@
 use ironbark_directory::{Incoming, OutcomeKind, Replicated};
 use ironbark_ldap_proto::Scope;
 
-use crate::{
-    harness::Site,
+use ironbark_harness::{
+    Site,
     peer::{
         LINES, csn, csn_of, delete, entry, made, mapping, message, names, parsed, person, refresh, rows, send, shared,
         tombstone, vector,

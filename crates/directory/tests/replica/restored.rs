@@ -2,8 +2,8 @@
 
 use ironbark_directory::{Incoming, OutcomeKind, ReplicaMapping, Replicated};
 
-use crate::{
-    harness::Site,
+use ironbark_harness::{
+    Site,
     peer::{LINES, context, csn, csn_of, delete, entry, message, parsed, person, refresh, send, shared, vector},
 };
 

@@ -6,12 +6,12 @@ use ironbark_ldap_proto::{
     message::encode_request,
 };
 
-use crate::{
+use crate::revocation::{
     begin,
     by_data::{LESS, change},
-    harness::{Answer, Client, Site, read_answer},
     reconfigure, rest,
 };
+use ironbark_harness::{Answer, Client, Site, read_answer};
 
 type Change = &'static dyn Fn(&mut Site);
 

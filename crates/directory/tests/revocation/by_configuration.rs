@@ -2,11 +2,8 @@
 
 use ironbark_ldap_proto::Scope;
 
-use crate::{
-    begin,
-    harness::{Client, Site},
-    reconfigure, rest, search,
-};
+use crate::revocation::{begin, reconfigure, rest, search};
+use ironbark_harness::{Client, Site};
 
 /// Lines of the database, and the answer that the rest of a search has under them: code, entries, whether these show
 /// `sn`.

@@ -2,7 +2,8 @@
 
 use ironbark_ldap_proto::Scope;
 
-use crate::{answer, begin, harness::Site, reconfigure, rest, search};
+use crate::revocation::{answer, begin, reconfigure, rest, search};
+use ironbark_harness::Site;
 
 /// A rule for `cn=a,ou=p,dc=ex` that lets `cn=b,ou=p,dc=ex` read, and how this is taken away and given back.
 pub(crate) struct Case {

@@ -12,11 +12,8 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::{Attribute, Dn, Entry};
 
-use crate::{
-    begin,
-    harness::{Client, Site, read_answer},
-    reconfigure, rest, search,
-};
+use crate::revocation::{begin, reconfigure, rest, search};
+use ironbark_harness::{Client, Site, read_answer};
 
 const COUNT: usize = 400;
 

@@ -5,10 +5,8 @@ use ironbark_ldap_proto::{
     controls::{Control, PagedResults, SortKey, SortKeys},
 };
 
-use crate::{
-    harness::{Answer, Client, Site, read_answer},
-    reconfigure, search,
-};
+use crate::revocation::{reconfigure, search};
+use ironbark_harness::{Answer, Client, Site, read_answer};
 
 fn page_of(client: &mut Client, (base, filter): (&str, &str), size: u32, cookie: &[u8]) -> Answer {
     let page = Control::critical(PagedResults { size, cookie });

@@ -13,12 +13,12 @@ use std::{
 use ironbark_directory::Service;
 use ironbark_ldap_proto::{Authentication, BindRequest, Request, Scope};
 
-use crate::{
+use crate::revocation::{
     answer,
     by_data::{CASES, Case, change, site},
-    harness::{Client, Site, encoded, read_answer},
     reconfigure, search,
 };
+use ironbark_harness::{Client, Site, encoded, read_answer};
 
 /// Revocations of each case. `IRONBARK_REVOCATIONS` says another number.
 fn rounds() -> u64 {

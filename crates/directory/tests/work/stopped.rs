@@ -7,7 +7,7 @@ use ironbark_ldap_proto::{
 };
 
 use super::{any_of, encoded, results, search, site, wait};
-use crate::harness::Site;
+use ironbark_harness::Site;
 
 /// The search has the message ID 1.
 const OTHER: i32 = 2;

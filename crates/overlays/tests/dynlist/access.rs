@@ -1,6 +1,6 @@
 //! Who sees what through groups and lists.
 
-use crate::{FALSE, ROOT, TRUE, compare, found, list, site, stored_group, values};
+use crate::dynlist::{FALSE, ROOT, TRUE, compare, found, list, site, stored_group, values};
 
 const GROUP: &str = "cn=g,ou=g,dc=ex";
 const RED: &str = "ldap:///ou=p,dc=ex??sub?(title=red)";

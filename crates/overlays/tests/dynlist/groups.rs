@@ -1,6 +1,6 @@
 //! Groups: members by rule, and the groups of members.
 
-use crate::{FALSE, ROOT, TRUE, compare, found, list, site, stored_group, values};
+use crate::dynlist::{FALSE, ROOT, TRUE, compare, found, list, site, stored_group, values};
 
 const RED: &str = "ldap:///ou=p,dc=ex??sub?(title=red)";
 

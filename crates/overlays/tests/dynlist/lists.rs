@@ -2,7 +2,7 @@
 
 use ironbark_ldap_proto::controls::{Control, ManageDsaIt};
 
-use crate::{FALSE, ROOT, Scope, TRUE, compare, found, list, site, values};
+use crate::dynlist::{FALSE, ROOT, Scope, TRUE, compare, found, list, site, values};
 
 const LIST: &str = "cn=l,ou=g,dc=ex";
 

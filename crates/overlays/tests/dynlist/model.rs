@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use crate::{FALSE, ROOT, Scope, Site, TRUE, compare, site, site_with};
+use crate::dynlist::{FALSE, ROOT, Scope, Site, TRUE, compare, site, site_with};
 
 const PEOPLE: usize = 4;
 

@@ -13,7 +13,7 @@ use ironbark_ldap_proto::{
     message::encode_request,
 };
 
-use crate::harness::{Client, staying::Staying};
+use ironbark_harness::{Client, staying::Staying};
 
 /// Attributes that say something of the entry's place, or of the server.
 const COMPUTED: [&str; 4] = ["entryDN:", "hasSubordinates:", "subschemaSubentry:", "contextCSN:"];

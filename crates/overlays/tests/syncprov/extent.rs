@@ -1,11 +1,11 @@
 //! Who is told places: a consumer that gets every entry, by the rules, whatever the entries hold.
 
-use crate::{
+use crate::syncprov::{
     ALL,
     consumer::{Besides, Consumer, Content, Message, found},
-    harness::Site,
     site,
 };
+use ironbark_harness::Site;
 
 const REPLICATOR: Content = Content {
     identity: "cn=replicator,dc=ex",

@@ -1,11 +1,11 @@
 //! Who is told the recent changes of entries: they have values that are gone by now.
 
-use crate::{
+use crate::syncprov::{
     ALL,
     consumer::{Besides, Consumer, Content},
-    harness::Site,
     site,
 };
+use ironbark_harness::Site;
 
 const REPLICATOR: Content = Content {
     identity: "cn=replicator,dc=ex",

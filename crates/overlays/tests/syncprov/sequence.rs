@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use ironbark_ldap_proto::Scope;
 use proptest::prelude::*;
 
-use crate::{
-    changes::{self, Change, change},
+use crate::syncprov::{
     consumer::{Consumer, Content, found},
-    harness::{Client, Site},
     site,
+};
+use ironbark_harness::{
+    changes::{self, Change, change},
+    {Client, Site},
 };
 
 const RULES: &str = "access to filter=(sn=hidden) by users none\n\
@@ -115,7 +117,7 @@ fn run(steps: &[Step]) {
                 }
             }
             Step::ForgetLog => site.forget_log(),
-            Step::Change(change) => changes::make(&mut site, change),
+            Step::Change(change) => ironbark_harness::changes::make(&mut site, change),
         }
     }
     look(&mut site, &mut client, &mut consumers);

@@ -4,12 +4,14 @@
 use ironbark_directory::{Incoming, Replicated, ReplicatedEntry};
 use ironbark_store::ContextVector;
 
-use crate::{
+use crate::syncprov::{
     ALL,
     consumer::{Consumer, Message},
     entry,
-    harness::{Client, Site},
+};
+use ironbark_harness::{
     peer::{LINES, csn, made, message, parsed, person, refresh, send, shared},
+    {Client, Site},
 };
 use ironbark_ldap_proto::controls::EntryState;
 

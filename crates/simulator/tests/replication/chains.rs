@@ -3,9 +3,9 @@
 use crate::{
     Event::{self, Clock, Cut, Deliver, Forget, Look},
     WHOLE,
-    changes::Change::{Add, Delete, DeleteTree, Move},
     world::World,
 };
+use ironbark_harness::changes::Change::{Add, Delete, DeleteTree, Move};
 
 /// Lets this happen to a chain of three; clients write at the first.
 fn run(events: &[Event]) {

@@ -2,10 +2,10 @@
 
 use crate::{
     Event::{self, Clock, Deliver, Look, Purge, Restart},
-    changes::Change::{Add, Delete, DeleteTree, Modify, Move, MoveBelow},
     logs::{change, run},
     writers::{MESH, PAIR, RING},
 };
+use ironbark_harness::changes::Change::{Add, Delete, DeleteTree, Modify, Move, MoveBelow};
 
 /// The suffix entry of a log was made by no change of its source.
 #[test]

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{WHOLE, changes::FIXED, node::Node};
+use crate::{WHOLE, node::Node};
+use ironbark_harness::changes::FIXED;
 
 /// A version of an entry, and its place.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -17,10 +17,8 @@ use ironbark_model::Dn;
 use ironbark_replication::{Begin, Follower, Machine, Message};
 use tokio::runtime::Runtime;
 
-use crate::{
-    harness::Client,
-    node::{Node, Replicator},
-};
+use crate::node::{Node, Replicator};
+use ironbark_harness::Client;
 
 /// What a consumer asks for.
 #[derive(Clone, Copy, Debug)]

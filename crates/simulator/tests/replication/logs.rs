@@ -3,13 +3,12 @@
 use proptest::prelude::*;
 
 use crate::{
-    Event,
-    changes::Change::{self, Add, Delete, DeleteTree, Modify, Move, MoveBelow},
-    config,
+    Event, config,
     node::Replicator,
     world::World,
     writers::{CHAIN, MESH, PAIR, RING, Topology, events, replicator},
 };
+use ironbark_harness::changes::Change::{self, Add, Delete, DeleteTree, Modify, Move, MoveBelow};
 
 /// Lets this happen, and checks the end.
 pub(crate) fn run(topology: Topology, events: &[Event]) {

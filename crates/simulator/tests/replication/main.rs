@@ -12,10 +12,7 @@
 )]
 
 mod chains;
-mod changes;
 mod fallback;
-#[path = "../../../directory/tests/harness/mod.rs"]
-mod harness;
 mod ledger;
 mod link;
 mod logs;
@@ -26,11 +23,8 @@ mod writers;
 use ironbark_ldap_proto::Scope;
 use proptest::{prelude::*, test_runner::RngSeed};
 
-use crate::{
-    changes::{Change, change},
-    link::Content,
-    world::World,
-};
+use crate::{link::Content, world::World};
+use ironbark_harness::changes::{Change, change};
 
 /// What may happen.
 #[derive(Clone, Debug)]
@@ -135,7 +129,7 @@ fn follow_parts(events: &[Event]) {
 /// The log is gone, and entries come in the order of their IDs, superiors first.
 #[test]
 fn what_moved_below_a_name_that_was_used_again_does_not_come_below_its_former_holder() {
-    use changes::Change::{Add, Delete, Move};
+    use ironbark_harness::changes::Change::{Add, Delete, Move};
     let mut events: Vec<Event> = [
         Add(0, 0, 0),
         Add(0, 1, 0),
@@ -156,7 +150,7 @@ fn what_moved_below_a_name_that_was_used_again_does_not_come_below_its_former_ho
 /// The first refresh breaks off, and one of its names goes to another entry.
 #[test]
 fn what_moved_below_a_new_entry_does_not_come_below_one_of_a_refresh_that_broke_off() {
-    use changes::Change::{Add, Delete, Move};
+    use ironbark_harness::changes::Change::{Add, Delete, Move};
     let mut events = vec![Event::Change(0, Add(4, 3, 0)), Event::Deliver(1, 2)];
     let changes = [
         Delete(0),

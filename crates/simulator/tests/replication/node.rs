@@ -13,7 +13,8 @@ use ironbark_store::ContextVector;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::{harness::Site, link::Content};
+use crate::link::Content;
+use ironbark_harness::Site;
 
 const LINES: &str = "changelog-size 100000000\nenvflags nosync\noverlay syncprov\n";
 /// What a server has besides whose log others follow.

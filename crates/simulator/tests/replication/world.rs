@@ -107,11 +107,11 @@ impl World {
                     let node = &mut self.nodes[*writer];
                     node.site.clock.advance(Duration::from_micros(700));
                     let Some(ledger) = &mut self.ledger else {
-                        changes::make(&mut node.site, change);
+                        ironbark_harness::changes::make(&mut node.site, change);
                         continue;
                     };
                     let before = ledger::versions(node);
-                    changes::make(&mut node.site, &change.clone().with_name(number));
+                    ironbark_harness::changes::make(&mut node.site, &change.clone().with_name(number));
                     ledger.note(&before, &ledger::versions(node));
                 }
                 Event::Deliver(link, most) => {

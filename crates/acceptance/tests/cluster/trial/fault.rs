@@ -1,6 +1,6 @@
 //! What may go wrong, and what may be expected meanwhile.
 
-use crate::trial::{MEMBERS, NODES, lab::Way};
+use crate::cluster::trial::{MEMBERS, NODES, lab::Way};
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

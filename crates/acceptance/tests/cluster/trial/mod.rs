@@ -20,7 +20,7 @@ use self::{
     slow::SlowDisk,
     table::Table,
 };
-use crate::{TOP, assert_equal, common::ironbark, config_tree::in_directory, configuration, person};
+use crate::cluster::{TOP, assert_equal, common::ironbark, config_tree::in_directory, configuration, person};
 
 pub(crate) const MEMBERS: usize = 3;
 pub(crate) const NODES: usize = 3;

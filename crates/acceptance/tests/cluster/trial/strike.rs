@@ -3,7 +3,7 @@
 use ironbark_testkit::{outage::crash_of_machine, wait};
 use nix::sys::signal::Signal;
 
-use crate::{
+use crate::cluster::{
     person, random_letters,
     trial::{
         DISK, MEMBERS, NODES, RECOVERY, Trial,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::trial::{
+use crate::cluster::trial::{
     clients::Finding,
     fault::{Fault, Kind},
 };

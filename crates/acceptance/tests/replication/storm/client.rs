@@ -20,7 +20,7 @@ use super::{
     ledger::{Ledger, Request},
     own::Own,
 };
-use crate::mesh::Random;
+use crate::replication::mesh::Random;
 
 const ROOT: &str = "cn=Manager,dc=example,dc=com";
 const POST_READ: &str = "1.3.6.1.1.13.2";

@@ -14,7 +14,7 @@ use super::{
     shared::{CARRIERS, GROUPS, PLACES, group, member},
     world::{Event, State, World},
 };
-use crate::mesh::Random;
+use crate::replication::mesh::Random;
 
 const WRITERS: usize = 6;
 /// Operations of a client in a round.

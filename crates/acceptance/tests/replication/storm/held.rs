@@ -11,7 +11,7 @@ use ironbark_client::{
 };
 
 use super::client::connect;
-use crate::OWN;
+use crate::replication::OWN;
 
 pub(super) const SUFFIX: &str = "dc=example,dc=com";
 

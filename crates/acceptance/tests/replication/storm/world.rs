@@ -15,7 +15,7 @@ use super::{
     Mode,
     held::{Image, images},
 };
-use crate::mesh::{all_others, first_content, lines_of, start_with};
+use crate::replication::mesh::{all_others, first_content, lines_of, start_with};
 
 /// Consumers follow the access logs.
 const BY_LOG: &str = "type=refreshAndPersist syncdata=accesslog logbase=cn=accesslog \

@@ -36,8 +36,7 @@ mod shadow;
 mod storm;
 mod strict;
 mod told;
-#[path = "../overload/wire.rs"]
-mod wire;
+use crate::overload::wire;
 
 use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, wait};
 

@@ -25,7 +25,6 @@ mod turns;
 mod verifications;
 mod views;
 mod watchers;
-#[path = "../overload/wire.rs"]
-mod wire;
+use crate::overload::wire;
 mod wire_tls;
 mod work;

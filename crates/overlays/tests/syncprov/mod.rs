@@ -7,21 +7,14 @@
     reason = "a test that cannot go on fails"
 )]
 
-#[path = "../../../simulator/tests/replication/changes.rs"]
-mod changes;
 mod consumer;
 mod extent;
-#[path = "../../../directory/tests/harness/mod.rs"]
-mod harness;
-#[allow(dead_code, reason = "these tests use a part")]
-#[path = "../../../directory/tests/replica/peer.rs"]
-mod peer;
 mod recent;
 mod sequence;
 mod slapd;
 
 use consumer::{Besides, Consumer, Content, Message, found};
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::{
     Operation, Scope,
     controls::{Control, EntryState, PagedResults, SyncRequest},

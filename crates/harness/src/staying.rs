@@ -4,7 +4,7 @@ use std::task::{Context, Waker};
 
 use ironbark_directory::{Progress, SearchRun, Started};
 
-use super::Client;
+use crate::Client;
 
 /// A search that may go on when something changes.
 #[derive(Default)]

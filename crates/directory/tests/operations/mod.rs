@@ -4,8 +4,6 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a panic fails the test")]
 
 mod binds;
-#[path = "../harness/mod.rs"]
-mod harness;
 mod model;
 mod sequence;
 

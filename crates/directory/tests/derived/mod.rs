@@ -10,8 +10,6 @@
 mod access;
 mod ask;
 mod facts;
-#[path = "../harness/mod.rs"]
-mod harness;
 mod levels;
 mod model;
 mod planned;

@@ -3,11 +3,11 @@
 use ironbark_ldap_proto::{Scope, controls};
 use proptest::prelude::*;
 
-use crate::harness::Site;
+use crate::Site;
 
 /// A change. Numbers choose among what there is.
 #[derive(Clone, Debug)]
-pub(crate) enum Change {
+pub enum Change {
     Add(usize, usize, usize),
     Modify(usize, usize, usize),
     Delete(usize),
@@ -20,7 +20,7 @@ pub(crate) enum Change {
 impl Change {
     /// The same with another name, if it gives one.
     #[allow(dead_code, reason = "not all tests need it")]
-    pub(crate) fn with_name(self, name: usize) -> Self {
+    pub fn with_name(self, name: usize) -> Self {
         match self {
             Self::Add(at, _, value) => Self::Add(at, name, value),
             Self::Move(at, _, to) => Self::Move(at, name, to),
@@ -29,7 +29,7 @@ impl Change {
     }
 }
 
-pub(crate) fn change() -> impl Strategy<Value = Change> {
+pub fn change() -> impl Strategy<Value = Change> {
     let (place, name, value) = (0..8usize, 0..4usize, 0..4usize);
     prop_oneof![
         5 => (place.clone(), name.clone(), value.clone()).prop_map(|(at, name, sn)| Change::Add(at, name, sn)),
@@ -43,7 +43,7 @@ pub(crate) fn change() -> impl Strategy<Value = Change> {
 
 const VALUES: [&str; 4] = ["a", "b", "hidden", "c"];
 /// Entries that stay.
-pub(crate) const FIXED: [&str; 3] = ["dc=ex", "ou=1,dc=ex", "ou=2,dc=ex"];
+pub const FIXED: [&str; 3] = ["dc=ex", "ou=1,dc=ex", "ou=2,dc=ex"];
 
 /// The names that there are, without the fixed ones, in order: a run can be repeated.
 fn names(site: &mut Site) -> Vec<String> {
@@ -71,7 +71,7 @@ fn superior(names: &[String], at: usize) -> String {
 }
 
 /// Makes the change. It may be refused.
-pub(crate) fn make(site: &mut Site, change: &Change) {
+pub fn make(site: &mut Site, change: &Change) {
     site.become_("cn=root,dc=ex");
     let names = names(site);
     match change {

@@ -2,9 +2,6 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-#[path = "../harness/mod.rs"]
-mod harness;
-
 mod absent;
 mod conflicts;
 mod convergence;
@@ -12,7 +9,6 @@ mod entries;
 mod initial;
 mod logged;
 mod numbered;
-mod peer;
 mod places;
 mod restored;
 mod revised;

@@ -1,7 +1,8 @@
 //! A directory in a temporary folder, driven with encoded requests as a connection would drive it.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+pub mod changes;
+pub mod peer;
 pub mod staying;
 
 use std::{

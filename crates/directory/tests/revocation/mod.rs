@@ -9,9 +9,6 @@
     reason = "a test that cannot go on fails"
 )]
 
-#[path = "../harness/mod.rs"]
-mod harness;
-
 mod aliases;
 mod by_configuration;
 mod by_data;
@@ -19,8 +16,8 @@ mod limits;
 mod pages;
 mod storm;
 
-use harness::{Answer, Client, Site, encoded, read_answer, search_request};
 use ironbark_directory::{Progress, SearchRun, Started};
+use ironbark_harness::{Answer, Client, Site, encoded, read_answer, search_request};
 use ironbark_ldap_proto::{EncodeControl, Request, Scope};
 
 /// A search request as a client sends it.

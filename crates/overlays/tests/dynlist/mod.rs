@@ -1,15 +1,12 @@
 //! slapo-dynlist(5).
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[path = "../../../directory/tests/harness/mod.rs"]
-mod harness;
-
 mod access;
 mod groups;
 mod lists;
 mod model;
 
-use harness::Site;
+use ironbark_harness::Site;
 use ironbark_ldap_proto::{CompareRequest, Request, Scope};
 
 const TRUE: u32 = 6;

@@ -12,13 +12,11 @@
 )]
 
 mod content;
-#[path = "../harness/mod.rs"]
-mod harness;
 mod questions;
 mod rules;
 
 use content::{Content, SCHEMA};
-use harness::Site;
+use ironbark_harness::Site;
 use questions::Question;
 use rules::Rules;
 

@@ -1,8 +1,7 @@
 //! `ironbark import`: exports of other servers become directories that are served.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-#[path = "../common/mod.rs"]
-mod common;
+use crate::common;
 mod ds389;
 mod hostile;
 mod opendj;

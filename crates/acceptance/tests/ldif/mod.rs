@@ -5,8 +5,7 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
-#[path = "../common/mod.rs"]
-mod common;
+use crate::common;
 mod configuration;
 mod crash;
 mod files;

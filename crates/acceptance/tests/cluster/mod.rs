@@ -7,8 +7,7 @@
 )]
 
 mod beginning;
-#[path = "../common/mod.rs"]
-mod common;
+use crate::common;
 mod config_tree;
 mod copies;
 mod faults;

@@ -9,27 +9,27 @@ use ironbark_directory::{
 use ironbark_model::Dn;
 use ironbark_store::{ChangeRecord, ContextVector, Csn, Effect, Record, Scope, View};
 
-use crate::harness::Site;
+use crate::Site;
 
-pub(crate) const LINES: &str = "changelog-size 100000000\nenvflags nosync";
+pub const LINES: &str = "changelog-size 100000000\nenvflags nosync";
 
-pub(crate) fn context(site: &Site) -> Arc<NamingContext> {
+pub fn context(site: &Site) -> Arc<NamingContext> {
     let configuration = site.directory.configuration();
     Arc::clone(configuration.contexts.first().expect("a database"))
 }
 
 /// Reads the database as it is.
-pub(crate) fn view<T>(site: &Site, read: impl FnOnce(View<'_>) -> T) -> T {
+pub fn view<T>(site: &Site, read: impl FnOnce(View<'_>) -> T) -> T {
     let context = context(site);
     let snapshot = context.database().expect("a store").snapshot().expect("readable");
     read(snapshot.view())
 }
 
-pub(crate) fn dn(site: &Site, text: &str) -> Dn {
+pub fn dn(site: &Site, text: &str) -> Dn {
     Dn::parse(&site.directory.configuration().schema, text.as_bytes()).expect("a DN")
 }
 
-pub(crate) fn mapping(site: &Site) -> ReplicaMapping {
+pub fn mapping(site: &Site) -> ReplicaMapping {
     ReplicaMapping {
         rid: 1,
         remote_base: dn(site, "dc=ex"),
@@ -48,7 +48,7 @@ pub(crate) fn mapping(site: &Site) -> ReplicaMapping {
 }
 
 /// Where others write, too.
-pub(crate) fn shared(site: &Site) -> ReplicaMapping {
+pub fn shared(site: &Site) -> ReplicaMapping {
     ReplicaMapping {
         multi_provider: true,
         ..mapping(site)
@@ -56,7 +56,7 @@ pub(crate) fn shared(site: &Site) -> ReplicaMapping {
 }
 
 /// All entries as a provider sends them.
-pub(crate) fn entries_of(site: &Site) -> Vec<ReplicatedEntry> {
+pub fn entries_of(site: &Site) -> Vec<ReplicatedEntry> {
     view(site, all_entries)
 }
 
@@ -88,23 +88,23 @@ fn value(attributes: &[(Box<str>, Vec<Vec<u8>>)], name: &str) -> String {
     String::from_utf8_lossy(values.first().expect("a value")).into_owned()
 }
 
-pub(crate) fn uuid_octets(text: &str) -> [u8; 16] {
+pub fn uuid_octets(text: &str) -> [u8; 16] {
     let number = u128::from_str_radix(&text.replace('-', ""), 16);
     number.expect("a UUID").to_be_bytes()
 }
 
-pub(crate) fn csn_of(entry: &ReplicatedEntry) -> Csn {
+pub fn csn_of(entry: &ReplicatedEntry) -> Csn {
     Csn::parse(value(&entry.attributes, "entryCSN").as_bytes()).expect("a CSN")
 }
 
 /// The entry of this name.
-pub(crate) fn entry(site: &Site, name: &str) -> ReplicatedEntry {
+pub fn entry(site: &Site, name: &str) -> ReplicatedEntry {
     let mut entries = entries_of(site).into_iter();
     entries.find(|entry| &*entry.dn == name).expect("there")
 }
 
 /// An entry that its provider never had in this form.
-pub(crate) fn made(name: &str, uuid: u8, csn: &str, lines: &[(&str, &str)]) -> ReplicatedEntry {
+pub fn made(name: &str, uuid: u8, csn: &str, lines: &[(&str, &str)]) -> ReplicatedEntry {
     let mut attributes: Vec<(Box<str>, Vec<Vec<u8>>)> = Vec::new();
     for (name, value) in lines.iter().chain(&[("entryCSN", csn)]) {
         match attributes.iter_mut().find(|(known, _)| **known == **name) {
@@ -120,22 +120,22 @@ pub(crate) fn made(name: &str, uuid: u8, csn: &str, lines: &[(&str, &str)]) -> R
 }
 
 /// A person with this name.
-pub(crate) fn person(name: &str, uuid: u8, csn: &str) -> ReplicatedEntry {
+pub fn person(name: &str, uuid: u8, csn: &str) -> ReplicatedEntry {
     let cn = name.split([',', '=']).nth(1).expect("a name");
     let class = [("objectClass", "person"), ("structuralObjectClass", "person")];
     made(name, uuid, csn, &[class[0], ("cn", cn), ("sn", "s"), class[1]])
 }
 
 /// A CSN of a server, some microseconds after the time of the clock.
-pub(crate) fn csn(server: u16, micros: u32) -> String {
+pub fn csn(server: u16, micros: u32) -> String {
     format!("20260102030405.{micros:06}Z#000000#{server:03x}#000000")
 }
 
-pub(crate) fn parsed(text: &str) -> Csn {
+pub fn parsed(text: &str) -> Csn {
     Csn::parse(text.as_bytes()).expect("a CSN")
 }
 
-pub(crate) fn message(mapping: ReplicaMapping, incoming: Incoming) -> Replicated {
+pub fn message(mapping: ReplicaMapping, incoming: Incoming) -> Replicated {
     Replicated {
         incoming,
         via: 9,
@@ -148,18 +148,18 @@ pub(crate) fn message(mapping: ReplicaMapping, incoming: Incoming) -> Replicated
     }
 }
 
-pub(crate) fn send(site: &Site, change: Replicated) -> Result<ReplicaOutcome, OperationError> {
+pub fn send(site: &Site, change: Replicated) -> Result<ReplicaOutcome, OperationError> {
     let receiver = site.directory.replicate(&context(site), Arc::new(change))?;
     receiver.blocking_recv().expect("an end")
 }
 
 /// Sends an entry as a refresh does.
-pub(crate) fn refresh(site: &Site, mapping: ReplicaMapping, entry: &ReplicatedEntry) -> OutcomeKind {
+pub fn refresh(site: &Site, mapping: ReplicaMapping, entry: &ReplicatedEntry) -> OutcomeKind {
     let sent = send(site, message(mapping, Incoming::Entry(entry.clone())));
     sent.expect("applied").kind
 }
 
-pub(crate) fn delete(site: &Site, mapping: ReplicaMapping, uuid: [u8; 16], csn: Option<Csn>) -> OutcomeKind {
+pub fn delete(site: &Site, mapping: ReplicaMapping, uuid: [u8; 16], csn: Option<Csn>) -> OutcomeKind {
     let change = Replicated {
         csn,
         ..message(mapping, Incoming::Delete { uuid })
@@ -167,7 +167,7 @@ pub(crate) fn delete(site: &Site, mapping: ReplicaMapping, uuid: [u8; 16], csn: 
     send(site, change).expect("applied").kind
 }
 
-pub(crate) fn rows(site: &Site) -> Vec<ChangeRecord> {
+pub fn rows(site: &Site) -> Vec<ChangeRecord> {
     view(site, |view| {
         let rows = view.changes(0).expect("readable");
         rows.collect::<Result<_, _>>().expect("readable")
@@ -175,7 +175,7 @@ pub(crate) fn rows(site: &Site) -> Vec<ChangeRecord> {
 }
 
 /// The UUIDs that the log says are gone, with the CSNs of their last deletes.
-pub(crate) fn deletes_of(site: &Site) -> BTreeMap<[u8; 16], Csn> {
+pub fn deletes_of(site: &Site) -> BTreeMap<[u8; 16], Csn> {
     let mut gone = BTreeMap::new();
     for record in rows(site) {
         for recorded in &record.effects {
@@ -195,22 +195,22 @@ pub(crate) fn deletes_of(site: &Site) -> BTreeMap<[u8; 16], Csn> {
     gone
 }
 
-pub(crate) fn vector(site: &Site) -> ContextVector {
+pub fn vector(site: &Site) -> ContextVector {
     let vector = view(site, |view| view.context_vector()).expect("readable");
     vector.unwrap_or_default()
 }
 
-pub(crate) fn content(site: &Site) -> [u8; 32] {
+pub fn content(site: &Site) -> [u8; 32] {
     view(site, |view| view.content_digest()).expect("readable")
 }
 
-pub(crate) fn tombstone(site: &Site, uuid: [u8; 16]) -> Option<Csn> {
+pub fn tombstone(site: &Site, uuid: [u8; 16]) -> Option<Csn> {
     let tombstone = view(site, |view| view.tombstone(&uuid)).expect("readable");
     tombstone.map(|(csn, _)| csn)
 }
 
 /// The names of all entries, glue with an asterisk.
-pub(crate) fn names(site: &Site) -> Vec<String> {
+pub fn names(site: &Site) -> Vec<String> {
     let name = |view: View<'_>, record: Record<'_>| {
         let glue = if record.is_glue() { "*" } else { "" };
         format!("{}{glue}", view.dn(record.id).expect("readable").pretty())

@@ -2,8 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 mod check_migration;
-#[path = "../common/mod.rs"]
-mod common;
+use crate::common;
 mod completions;
 mod first_minutes;
 mod init;

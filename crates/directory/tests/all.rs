@@ -1,0 +1,32 @@
+//! All tests of the crate, but for those that need a process of their own.
+
+mod access_rules;
+mod add;
+mod changes;
+mod conditions;
+mod delete;
+mod derived;
+mod expressions;
+mod filters;
+mod fuzz_smoke;
+mod giving_up;
+mod groups;
+mod leaks;
+mod list_views;
+mod long_writes;
+mod many_changes;
+mod modify;
+mod modify_dn;
+mod operations;
+mod overlay_capabilities;
+mod password_modify;
+mod plain_passwords;
+mod reconfigure;
+mod replica;
+mod revocation;
+mod rules_of_changes;
+mod slow_hashes;
+mod sorted;
+mod transactions;
+mod trees;
+mod work;
