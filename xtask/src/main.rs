@@ -1,8 +1,10 @@
-//! Repository tasks: `cargo xtask tidy`, `cargo xtask deny`, `cargo xtask schema-ldif`, `cargo xtask instructions`.
+//! Repository tasks: `cargo xtask tidy`, `cargo xtask deny`, `cargo xtask schema-ldif`, `cargo xtask instructions`,
+//! `cargo xtask test`.
 
 mod deny;
 mod instructions;
 mod schema_ldif;
+mod testing;
 mod tidy;
 
 use std::env;
@@ -20,11 +22,25 @@ fn main() -> Result<ExitCode> {
         ["schema-ldif", "--check"] => schema_ldif(true),
         ["instructions"] => instructions(instructions::Purpose::Check),
         ["instructions", "--accept"] => instructions(instructions::Purpose::Accept),
-        _ => {
-            eprintln!("usage: cargo xtask tidy | deny | schema-ldif [--check] | instructions [--accept]");
-            Ok(ExitCode::from(2))
-        }
+        ["test", ref rest @ ..] => match testing::Options::read(rest) {
+            Some(options) => test(&options),
+            None => Ok(usage()),
+        },
+        _ => Ok(usage()),
     }
+}
+
+fn usage() -> ExitCode {
+    eprintln!(
+        "usage: cargo xtask tidy | deny | schema-ldif [--check] | instructions [--accept]\n\
+         \x20                  | test [--package PACKAGE]... [--accept] [NAME]..."
+    );
+    ExitCode::from(2)
+}
+
+fn test(options: &testing::Options) -> Result<ExitCode> {
+    let is_good = testing::run(&repository_root()?, options)?;
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn tidy() -> Result<ExitCode> {

@@ -27,14 +27,21 @@ pub(crate) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
         }
         if programs > 1 {
             let reason = "a crate has one test program, tests/all.rs, and names others in its manifest";
-            findings.push(Finding::new("test-programs", &format!("{folder}/Cargo.toml"), 1, reason));
+            findings.push(Finding::new(
+                "test-programs",
+                &format!("{folder}/Cargo.toml"),
+                1,
+                reason,
+            ));
         }
     }
 }
 
 /// The name of a module or program, and its file below `tests/`: `a.rs`, `a/mod.rs`, `a/main.rs`.
 fn root_of(path: &str) -> Option<(&str, &str)> {
-    let name = ["/mod.rs", "/main.rs", ".rs"].iter().find_map(|end| path.strip_suffix(end))?;
+    let name = ["/mod.rs", "/main.rs", ".rs"]
+        .iter()
+        .find_map(|end| path.strip_suffix(end))?;
     (!name.contains('/')).then_some((name, path))
 }
 
