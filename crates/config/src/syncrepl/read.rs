@@ -165,6 +165,10 @@ impl Unfinished<'_> {
     }
 
     fn finish(mut self) -> Result<Syncrepl, SettingError> {
+        if let Some((keyword, reason)) = &self.line.connection.unusable {
+            self.statement
+                .notice(format!("{keyword}: {reason}: as in slapd, the consumer never connects"));
+        }
         let missing = [
             (self.rid.is_none(), "rid"),
             (self.line.connection.urls.is_empty(), "provider"),

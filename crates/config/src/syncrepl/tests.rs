@@ -145,7 +145,6 @@ fn wrong_lines_are_refused_with_the_reason() {
         (&format!("{LEAST} attrs=nothing"), "attrs: \"nothing\" is not known"),
         (&format!("{LEAST} manageDSAit=2"), "invalid manageDSAit value \"2\""),
         (&format!("{LEAST} bindmethod=strong"), "bindmethod: "),
-        (&format!("{LEAST} tls_reqcert=maybe"), "tls_reqcert: "),
         (&format!("{LEAST} color=red"), "unable to parse \"color\""),
         (
             &format!("{LEAST} syncdata=accesslog"),
