@@ -63,6 +63,7 @@ impl Syncrepl {
             strict_refresh: false,
             line: Self {
                 rid: 0,
+                twins_before: 0,
                 connection: ConnectSettings::default(),
                 base: Dn::default(),
                 scope: UrlScope::Subtree,
