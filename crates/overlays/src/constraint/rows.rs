@@ -132,9 +132,10 @@ fn most(text: &str) -> Option<u64> {
         return None;
     }
     let number = digits.parse().unwrap_or(u64::MAX);
-    Some(match is_negative {
-        true if number < u64::MAX => number.wrapping_neg(),
-        _ => number,
+    Some(if is_negative && number < u64::MAX {
+        number.wrapping_neg()
+    } else {
+        number
     })
 }
 
