@@ -99,8 +99,8 @@ impl<'b> RecordLines<'b> {
         self.find_dn(EarlyLines::Refused)
     }
 
-    /// The same for a record in which `dn:` may stand behind other lines, as slapadd takes it. [`Self::next_item`] tells
-    /// those lines first.
+    /// The same for a record in which `dn:` may stand behind other lines, as slapadd takes it. [`Self::next_item`]
+    /// tells those lines first.
     pub fn start_anywhere(&mut self) -> Result<Start<'b>, LdifError> {
         let start = self.find_dn(EarlyLines::Kept);
         self.early.reverse();
