@@ -113,6 +113,9 @@ impl ClusterConfig {
                 _ => return Err(format!("unable to parse \"{keyword}\"").into()),
             }
         }
+        if let Some((keyword, reason)) = connection.unusable {
+            return Err(format!("{keyword}: {reason}").into());
+        }
         line.tls = connection.tls;
         line.user = match (user, password) {
             (None, None) => None,

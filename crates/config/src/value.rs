@@ -37,6 +37,17 @@ pub fn parse_u32(text: &str) -> Option<u32> {
     parse_u64(text).and_then(|number| u32::try_from(number).ok())
 }
 
+/// slapd's `int`: as [`parse_u64`], with a sign if there is one, and 32 bits.
+pub fn parse_i32(text: &str) -> Option<i32> {
+    let (is_negative, digits) = match text.as_bytes() {
+        [b'-', ..] => (true, text.get(1..)?),
+        [b'+', ..] => (false, text.get(1..)?),
+        _ => (false, text),
+    };
+    let number = i64::try_from(parse_u64(digits)?).ok()?;
+    i32::try_from(if is_negative { -number } else { number }).ok()
+}
+
 /// `on`, `true`, `yes`, `off`, `false`, `no`, in any case.
 pub fn parse_bool(text: &str) -> Option<bool> {
     let is = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(text));
@@ -136,6 +147,25 @@ impl Value for u32 {
     }
 }
 
+impl Value for i32 {
+    fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
+        let text = statement.one()?;
+        parse_i32(text).ok_or_else(|| format!("unable to parse \"{text}\" as int").into())
+    }
+    fn text(&self) -> Vec<String> {
+        vec![self.to_string()]
+    }
+}
+
+impl Value for Option<i32> {
+    fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
+        i32::parse(statement).map(Some)
+    }
+    fn text(&self) -> Vec<String> {
+        self.iter().map(i32::to_string).collect()
+    }
+}
+
 impl Value for Option<u32> {
     fn parse(statement: &Statement<'_>) -> Result<Self, SettingError> {
         u32::parse(statement).map(Some)
@@ -211,6 +241,24 @@ impl Value for Option<Dn> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_int_may_have_a_sign() {
+        for (text, number) in [
+            ("-1", -1),
+            ("+5", 5),
+            ("-0x10", -16),
+            ("010", 8),
+            ("0", 0),
+            ("2147483647", i32::MAX),
+            ("-2147483648", i32::MIN),
+        ] {
+            assert_eq!(parse_i32(text), Some(number), "{text}");
+        }
+        for text in ["", "-", "--1", "+-1", "1s", "2147483648", "-2147483649"] {
+            assert_eq!(parse_i32(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn spans_are_written_as_slapd_writes_them() {

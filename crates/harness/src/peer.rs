@@ -31,7 +31,7 @@ pub fn dn(site: &Site, text: &str) -> Dn {
 
 pub fn mapping(site: &Site) -> ReplicaMapping {
     ReplicaMapping {
-        rid: 1,
+        line: 1,
         remote_base: dn(site, "dc=ex"),
         local_base: dn(site, "dc=ex"),
         scope: Scope::Subtree,

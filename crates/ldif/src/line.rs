@@ -56,6 +56,15 @@ pub struct RecordLines<'b> {
     rest: &'b mut [u8],
     line: u64,
     offset: u64,
+    /// Lines that stand before `dn:`, the last one first.
+    early: Vec<Line<'b>>,
+}
+
+/// What happens to lines before `dn:`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EarlyLines {
+    Refused,
+    Kept,
 }
 
 impl<'b> RecordLines<'b> {
@@ -65,6 +74,7 @@ impl<'b> RecordLines<'b> {
             rest: bytes,
             line,
             offset,
+            early: Vec::new(),
         }
     }
     /// Line number of the next line.
@@ -86,11 +96,24 @@ impl<'b> RecordLines<'b> {
 
     /// Reads the beginning of the record. Call this first.
     pub fn start(&mut self) -> Result<Start<'b>, LdifError> {
+        self.find_dn(EarlyLines::Refused)
+    }
+
+    /// The same for a record in which `dn:` may stand behind other lines, as slapadd takes it. [`Self::next_item`]
+    /// tells those lines first.
+    pub fn start_anywhere(&mut self) -> Result<Start<'b>, LdifError> {
+        let start = self.find_dn(EarlyLines::Kept);
+        self.early.reverse();
+        start
+    }
+
+    fn find_dn(&mut self, before: EarlyLines) -> Result<Start<'b>, LdifError> {
         self.skip_number_line();
         loop {
             let (number, offset) = (self.line, self.offset);
-            let line = match self.next_item()? {
-                None => return Ok(Start::Empty),
+            let line = match self.read_item()? {
+                None if self.early.is_empty() => return Ok(Start::Empty),
+                None => return Err(self.without_dn()),
                 Some(Item::Separator) => {
                     return Err(LdifError::at(number, offset, LdifErrorKind::MissingDn("-".into())));
                 }
@@ -99,20 +122,38 @@ impl<'b> RecordLines<'b> {
             if line.name.eq_ignore_ascii_case(b"dn") {
                 return Ok(Start::Dn(line));
             }
-            if line.name.eq_ignore_ascii_case(b"include") {
+            if line.name.eq_ignore_ascii_case(b"include") && self.early.is_empty() {
                 return Ok(Start::Include(line));
             }
             let kind = match (line.name.eq_ignore_ascii_case(b"version"), line.value) {
                 (true, Value::Plain(b"1")) => continue,
                 (true, Value::Plain(other) | Value::Url(other)) => LdifErrorKind::BadVersion(excerpt(other)),
+                (false, _) if before == EarlyLines::Kept => {
+                    self.early.push(line);
+                    continue;
+                }
                 (false, _) => LdifErrorKind::MissingDn(excerpt(line.name)),
             };
             return Err(LdifError::at(line.number, line.offset, kind));
         }
     }
 
+    fn without_dn(&self) -> LdifError {
+        let (number, offset, name) = self.early.first().map_or((self.line, self.offset, &b""[..]), |line| {
+            (line.number, line.offset, line.name)
+        });
+        LdifError::at(number, offset, LdifErrorKind::MissingDn(excerpt(name)))
+    }
+
     /// The next line that is no comment.
     pub fn next_item(&mut self) -> Result<Option<Item<'b>>, LdifError> {
+        match self.early.pop() {
+            Some(line) => Ok(Some(Item::Line(line))),
+            None => self.read_item(),
+        }
+    }
+
+    fn read_item(&mut self) -> Result<Option<Item<'b>>, LdifError> {
         loop {
             let (number, offset) = (self.line, self.offset);
             if self.rest.is_empty() {

@@ -199,6 +199,47 @@ fn number_line_before_a_record_is_skipped() {
     assert_eq!(read("1\ndn: a=b\ncn: x\n\n2\ndn: a=c\ncn: y\n").unwrap().len(), 2);
 }
 
+/// slapadd looks for the name in the whole record.
+#[test]
+fn lines_before_the_name_are_told_behind_it() {
+    let start = |text: &str| {
+        let mut bytes = text.as_bytes().to_vec();
+        let mut lines = RecordLines::new(&mut bytes, 7, 0);
+        let found = lines.start_anywhere();
+        let mut told = Vec::new();
+        if let Ok(Start::Dn(dn)) = found {
+            told.push((dn.number, dn.name.to_vec()));
+            while let Ok(Some(Item::Line(line))) = lines.next_item() {
+                told.push((line.number, line.name.to_vec()));
+            }
+        }
+        found
+            .map(|_| {
+                told.iter()
+                    .map(|(number, name)| format!("{number} {}", String::from_utf8_lossy(name)))
+                    .collect::<Vec<_>>()
+            })
+            .map_err(|error| error.to_string())
+    };
+    let told = start("description: one\n two\nou: a\ndn: ou=a\nobjectClass: organizationalUnit\n").unwrap();
+    assert_eq!(told, ["10 dn", "7 description", "9 ou", "11 objectClass"]);
+    assert_eq!(start("dn: ou=a\nou: a\n").unwrap(), ["7 dn", "8 ou"]);
+    for (text, error) in [
+        ("ou: a\n", "line 7: the record does not begin with dn:, but with \"ou\""),
+        (
+            "ou: a\n-\n",
+            "line 8: the record does not begin with dn:, but with \"-\"",
+        ),
+        (
+            "ou: a\nnonsense\n",
+            "line 8: missing ':' after the attribute description",
+        ),
+    ] {
+        assert_eq!(start(text).unwrap_err(), error);
+    }
+    assert!(read("ou: a\ndn: ou=a\n").is_err(), "only slapadd does so");
+}
+
 #[test]
 fn modify_without_changetype_is_for_ldapmodify() {
     let text = "dn: a=b\nreplace: cn\ncn: x\n-\nincrement: n\nn: 1\n";

@@ -203,3 +203,27 @@ sockdnpat ^uid=\d+,",
         );
     }
 }
+
+#[test]
+fn a_negative_constraint_is_no_limit() {
+    let configuration = |value: &str| loaded(&format!("overlay constraint\nconstraint_attribute cn,sn {value}"));
+    for value in ["count -1", "size -1"] {
+        let notices = configuration(value).unwrap();
+        assert!(
+            notices[0].ends_with("\"-1\" sets no limit: as in slapd it is read as 18446744073709551615"),
+            "{notices:?}"
+        );
+    }
+    for value in ["count 0", "count -0", "size +5", "size 99999999999999999999"] {
+        assert_eq!(configuration(value), Ok(Vec::new()), "{value}");
+    }
+    for value in ["count x", "count -", "count 5x", "size \"\""] {
+        assert!(configuration(value).unwrap_err().ends_with("is no number"), "{value}");
+    }
+}
+
+#[test]
+fn a_default_policy_may_be_none() {
+    assert_eq!(loaded("overlay ppolicy\nppolicy_default"), Ok(Vec::new()));
+    assert_eq!(loaded("overlay ppolicy\nppolicy_default \"\""), Ok(Vec::new()));
+}

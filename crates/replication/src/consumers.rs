@@ -17,7 +17,7 @@ use tokio::{
 
 use crate::{Line, Status, StrictRefreshes, session::Session, status::SharedStatus};
 
-/// A consumer by its database and its `rid`.
+/// A consumer by its database and the number of its line.
 type Key = (String, u16);
 
 /// What is to run. `None`: the server ends.
@@ -86,7 +86,7 @@ impl Consumers {
         spawn_named("syncrepl", move || hall.serve(&runtime, told))
     }
 
-    /// What the consumers are doing, in the order of their databases and `rid`.
+    /// What the consumers are doing, in the order of their databases and numbers.
     pub fn status(&self) -> Vec<Status> {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         shown.values().map(|status| status.read()).collect()

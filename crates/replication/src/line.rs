@@ -15,6 +15,8 @@ pub struct Line {
     pub suffix: String,
     /// `rid`.
     pub rid: u16,
+    /// A number that no other line of the database has; it is above 999 if an earlier one has the same `rid`.
+    pub number: u16,
     /// The server's own ID, if several servers write to the database (`multiprovider`).
     pub sid: Option<u16>,
     /// Where the provider is, and who this server is there.
@@ -42,9 +44,9 @@ pub struct Line {
 }
 
 impl Line {
-    /// What names the consumer in this server: its database and its `rid`.
+    /// What names the consumer in this server: its database and its number.
     pub(crate) fn key(&self) -> (String, u16) {
-        (self.suffix.clone(), self.rid)
+        (self.suffix.clone(), self.number)
     }
 }
 

@@ -60,7 +60,7 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
     let dir_sync = line.dir_sync.then(|| DirSync { content: content(line) });
     let taken = taken(line);
     let mapping = ReplicaMapping {
-        rid: line.rid,
+        line: line.number(),
         remote_base: line.base.clone(),
         local_base: line.local_base().clone(),
         scope: held,
@@ -87,6 +87,7 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
             .unwrap_or_default()
             .to_owned(),
         rid: line.rid,
+        number: line.number(),
         sid: multi_provider.then_some(server_id),
         connection: line.connection.clone(),
         request: request(line, scope, &taken, multi_provider),

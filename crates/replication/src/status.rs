@@ -26,6 +26,8 @@ pub enum Phase {
 pub struct Status {
     /// `rid` of its line.
     pub rid: u16,
+    /// Number of its line, which no other line of its database has.
+    pub number: u16,
     /// Naming context of its database.
     pub suffix: String,
     /// URLs of its providers.
@@ -65,6 +67,18 @@ pub struct Status {
     pub deletes: u64,
 }
 
+impl Status {
+    /// The `rid` in so many digits. If earlier lines of the database have the same one, it is followed by `-2` and so
+    /// on.
+    pub fn name(&self, digits: usize) -> String {
+        let rid = self.rid;
+        match self.number / 1000 {
+            0 => format!("{rid:0digits$}"),
+            twins => format!("{rid:0digits$}-{}", twins + 1),
+        }
+    }
+}
+
 /// The status of a consumer, which its session writes and others read.
 #[derive(Debug)]
 pub(crate) struct SharedStatus(Mutex<Status>);
@@ -75,6 +89,7 @@ impl SharedStatus {
         let providers: Vec<String> = line.connection.urls.iter().map(ToString::to_string).collect();
         Self(Mutex::new(Status {
             rid: line.rid,
+            number: line.number,
             suffix: line.suffix.clone(),
             providers: providers.join(" "),
             phase: Phase::Disconnected,

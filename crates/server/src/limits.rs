@@ -45,8 +45,11 @@ impl Limits {
     pub(crate) fn of(configuration: &Configuration) -> Self {
         let settings = &configuration.settings;
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-        let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX).max(1);
-        let seconds = |seconds: u32| (seconds != 0).then(|| Duration::from_secs(seconds.into()));
+        let count = |count: i32| usize::try_from(count).unwrap_or_default().max(1);
+        let seconds = |seconds: i32| {
+            let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds != 0);
+            seconds.map(Duration::from_secs)
+        };
         let longest = size(settings.max_incoming.max(settings.max_incoming_authenticated));
         Self {
             held_bytes: longest.saturating_mul(HELD_MESSAGES).max(MIN_HELD_BYTES),

@@ -486,7 +486,7 @@ impl Reactor {
 
     /// `localSSF`.
     pub(crate) fn local_ssf(&self) -> u32 {
-        self.directory.configuration().settings.local_ssf
+        self.directory.configuration().settings.local_ssf.cast_unsigned()
     }
 
     /// Removes a connection that has ended.

@@ -323,14 +323,14 @@ impl<'v> View<'v> {
         Ok(self.heard_since_restored()?.is_some())
     }
 
-    /// From whom a restored database has heard: `rid` of the lines `syncrepl`. `None`: it was not restored, or has
+    /// From whom a restored database has heard: numbers of the lines `syncrepl`. `None`: it was not restored, or has
     /// heard from all.
     ///
     /// # Errors
     /// The storage failed.
     pub fn heard_since_restored(&self) -> Result<Option<BTreeSet<u16>>, StoreError> {
         let row = self.tables().meta(self.txn, MetaRow::Restored)?;
-        Ok(row.map(|row| row.as_chunks().0.iter().map(|rid| u16::from_be_bytes(*rid)).collect()))
+        Ok(row.map(|row| row.as_chunks().0.iter().map(|line| u16::from_be_bytes(*line)).collect()))
     }
 }
 

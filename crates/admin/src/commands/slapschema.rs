@@ -8,13 +8,13 @@ use std::{
 };
 
 use ironbark_model::{
-    Entry, ResultCode, Schema,
+    Entry, ResultCode,
     schema::entry_check::{CheckedAttribute, EntryCheck},
 };
 use ironbark_store::{Record, StoreError, View};
 
 use crate::shared::{
-    chosen::Chosen,
+    chosen::{Chosen, keeps_dynamic_entries},
     filter::{Part, Selection},
     open::open_for_tool,
     options::{Grammar, Options, Told},
@@ -70,9 +70,16 @@ fn check_all(options: &mut Options) -> Result<u8, String> {
         let part = selection
             .part(&view, &settings.suffixes)
             .map_err(|error| failed(&error))?;
-        let (mut scratch, mut done) = (Vec::new(), 0u64);
+        let mut checked = Checked {
+            view,
+            selection: &selection,
+            part,
+            may_be_dynamic: keeps_dynamic_entries(settings),
+            scratch: Vec::new(),
+        };
+        let mut done = 0u64;
         for record in view.entries(0).map_err(|error| failed(&error))? {
-            match record.and_then(|record| check(&view, &selection, part, &record, &mut scratch)) {
+            match record.and_then(|record| checked.check(&record)) {
                 Ok(None) => {}
                 Ok(Some((code, text))) => {
                     status = u8::try_from(code).unwrap_or(1);
@@ -94,56 +101,62 @@ fn check_all(options: &mut Options) -> Result<u8, String> {
     Ok(status)
 }
 
-/// The fault of an entry: its result code and slapschema's text, a comment that begins with `(code)`, and the entry's
-/// name.
-fn check(
-    view: &View<'_>,
-    selection: &Selection,
+/// The part of a database that is checked.
+struct Checked<'a> {
+    view: View<'a>,
+    selection: &'a Selection,
     part: Part,
-    record: &Record<'_>,
-    scratch: &mut Vec<u8>,
-) -> Result<Option<(u32, String)>, StoreError> {
-    if !selection.holds(view, part, record, scratch)? {
-        return Ok(None);
-    }
-    let entry = record.to_entry(view.dn(record.id)?)?;
-    let fault = fault(view.schema(), &entry);
-    Ok(fault.map(|(code, text)| (code, format!("# ({code}) {text}\ndn: {}\n\n", entry.dn.pretty()))))
+    may_be_dynamic: bool,
+    scratch: Vec<u8>,
 }
 
-fn fault(schema: &Schema, entry: &Entry) -> Option<(u32, String)> {
-    let object_class = schema.attribute_description(b"objectClass").ok()?;
-    let Some(classes) = entry.attribute(&object_class) else {
-        let code = ResultCode::OBJECT_CLASS_VIOLATION.0;
-        return Some((code, "no objectClass attribute".to_owned()));
-    };
-    let former = schema
-        .attribute_description(b"structuralObjectClass")
-        .ok()
-        .and_then(|name| entry.attribute(&name));
-    let former = former
-        .and_then(|found| found.values.first())
-        .and_then(|name| schema.find_object_class(name));
-    let attributes: Vec<_> = entry
-        .attributes
-        .iter()
-        .map(|attribute| CheckedAttribute {
-            description: &attribute.description,
-            value_count: attribute.values.len(),
-        })
-        .collect();
-    let collective = schema.find_object_class(b"collectiveAttributeSubentry");
-    let check = EntryCheck {
-        former_class: former.map(|class| class.number),
-        collective_allowed: collective.is_some_and(|class| entry.is_of_class(schema, class.number)),
-        relax: false,
-        // Whether an overlay keeps dynamic entries is not known here.
-        may_be_dynamic: true,
-    };
-    let classes = classes.values.iter().map(Vec::as_slice);
-    let placed = check.check_places(schema, &classes, &attributes);
-    let checked = placed.and_then(|()| check.check(schema, classes, &attributes).map(|_| ()));
-    checked
-        .err()
-        .map(|error| (error.result_code.0, error.diagnostic_message))
+impl Checked<'_> {
+    /// The fault of an entry: its result code and slapschema's text, a comment that begins with `(code)`, and the
+    /// entry's name.
+    fn check(&mut self, record: &Record<'_>) -> Result<Option<(u32, String)>, StoreError> {
+        let view = &self.view;
+        if !self.selection.holds(view, self.part, record, &mut self.scratch)? {
+            return Ok(None);
+        }
+        let entry = record.to_entry(view.dn(record.id)?)?;
+        let fault = self.fault(&entry);
+        Ok(fault.map(|(code, text)| (code, format!("# ({code}) {text}\ndn: {}\n\n", entry.dn.pretty()))))
+    }
+
+    fn fault(&self, entry: &Entry) -> Option<(u32, String)> {
+        let schema = self.view.schema();
+        let object_class = schema.attribute_description(b"objectClass").ok()?;
+        let Some(classes) = entry.attribute(&object_class) else {
+            let code = ResultCode::OBJECT_CLASS_VIOLATION.0;
+            return Some((code, "no objectClass attribute".to_owned()));
+        };
+        let former = schema
+            .attribute_description(b"structuralObjectClass")
+            .ok()
+            .and_then(|name| entry.attribute(&name));
+        let former = former
+            .and_then(|found| found.values.first())
+            .and_then(|name| schema.find_object_class(name));
+        let attributes: Vec<_> = entry
+            .attributes
+            .iter()
+            .map(|attribute| CheckedAttribute {
+                description: &attribute.description,
+                value_count: attribute.values.len(),
+            })
+            .collect();
+        let collective = schema.find_object_class(b"collectiveAttributeSubentry");
+        let check = EntryCheck {
+            former_class: former.map(|class| class.number),
+            collective_allowed: collective.is_some_and(|class| entry.is_of_class(schema, class.number)),
+            relax: false,
+            may_be_dynamic: self.may_be_dynamic,
+        };
+        let classes = classes.values.iter().map(Vec::as_slice);
+        let placed = check.check_places(schema, &classes, &attributes);
+        let checked = placed.and_then(|()| check.check(schema, classes, &attributes).map(|_| ()));
+        checked
+            .err()
+            .map(|error| (error.result_code.0, error.diagnostic_message))
+    }
 }

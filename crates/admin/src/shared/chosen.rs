@@ -73,6 +73,11 @@ impl Chosen {
     }
 }
 
+/// Whether entries of a database may be dynamic: overlay dds deletes them in time.
+pub(crate) fn keeps_dynamic_entries(settings: &DatabaseConfig) -> bool {
+    settings.overlays.iter().any(|overlay| overlay.name() == "dds")
+}
+
 /// The database into which another is glued: the nearest one above it that is not glued itself.
 pub(crate) fn glue_root(configuration: &Configuration, position: usize) -> Option<usize> {
     let database = configuration.databases.get(position)?;

@@ -110,7 +110,7 @@ fn indexes(database: &DatabaseConfig) -> Vec<Index> {
     let mut found = Vec::new();
     for index in &database.mdb.indexes {
         for kind in [Kind::Equality, Kind::Substring, Kind::Approximate, Kind::Presence] {
-            if index.kinds.0 & kinds_of(kind).0 != 0 {
+            if index.built().0 & kinds_of(kind).0 != 0 {
                 let attribute = index.attribute.clone();
                 found.push(Index {
                     term: Term { attribute, kind },

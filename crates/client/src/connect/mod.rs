@@ -43,6 +43,9 @@ type Connected = (Client, Option<Lent>);
 
 /// The first of the URLs at which an attempt succeeds.
 async fn first(settings: &ConnectSettings, is_lent: bool) -> Result<Connected, Error> {
+    if let Some((keyword, reason)) = &settings.unusable {
+        return Err(Error::setting(keyword, reason));
+    }
     let mut errors = Vec::new();
     for url in &settings.urls {
         match attempt(settings, url, is_lent).await {

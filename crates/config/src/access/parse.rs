@@ -66,7 +66,7 @@ fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<By, Sett
     let says_what = |word| Control::parse(word).is_some() || Grant::parse(word).is_some();
     let who = match words.peek() {
         // As in slapd, a clause without a condition is about everybody.
-        Some(word) if who::parse(statement, word)?.is_none() && says_what(word) => vec![Who::Name {
+        Some(word) if says_what(word) && who::parse(statement, word)?.is_none() => vec![Who::Name {
             is_real: false,
             is: NameCondition::Anyone,
         }],

@@ -101,6 +101,14 @@ const FORMS: &[(&str, &str)] = &[
         "to dn.regex=\"^uid=(.+)$\" by dn.base,expand=\"uid=$1,dc=c\" read by dn.level{2}=\"dc=c\" auth",
     ),
     (
+        "to * by dn.expand=cn=$1,dc=c read",
+        "to * by dn.subtree=\"cn=$1,dc=c\" read",
+    ),
+    (
+        "to * by realdn.expand,expand=cn=$1,dc=c read",
+        "to * by realdn.subtree=\"cn=$1,dc=c\" read",
+    ),
+    (
         "to * by self.level{-1} write by realself read by realdn.sub=dc=c none",
         "to * by self.level{-1} write by realself read by realdn.subtree=\"dc=c\" none",
     ),
@@ -209,6 +217,8 @@ fn malformed_rules_are_refused() {
         ("to * dn=dc=a by * read", "dn pattern already specified in to clause"),
         ("to * by users dn=dc=a read", "dn pattern already specified"),
         ("to * by dn=* read", "invalid DN \"*\""),
+        ("to * by dn.expand=* read", "invalid DN \"*\""),
+        ("to dn.expand=dc=a by * read", "unknown dn style \"expand\""),
         (
             "to * by dn=\"\" read",
             "missing \"=\" in (or value after) \"dn=\" in by clause",

@@ -7,8 +7,8 @@ use ironbark_model::{
 };
 
 use super::{
-    GroupName, NameCondition, NameScope, PeerPattern, RegexTemplate, StrengthFactor, Template, TextPattern, Who,
-    template::without_blanks, words::Styled,
+    GroupName, NameCondition, NameMatch, NameScope, PeerPattern, RegexTemplate, StrengthFactor, Template, TextPattern,
+    Who, template::without_blanks, words::Styled,
 };
 use crate::{
     SettingError,
@@ -69,6 +69,7 @@ fn name_condition(
             NameCondition::SelfEntry(styled.level.unwrap_or_default())
         }
         "dn" if styled.style.as_deref() == Some("regex") => regex_condition(styled)?,
+        "dn" if styled.style.as_deref() == Some("expand") => literal_subtree(statement, styled)?,
         "dn" => {
             let value = styled.some_value()?;
             if styled.expands {
@@ -87,6 +88,19 @@ fn name_condition(
             NameCondition::Dn(matched)
         }
         _ => return Ok(None),
+    }))
+}
+
+/// `dn.expand`: slapd knows the style from other conditions, and compares the end of the name. Nothing is expanded.
+fn literal_subtree(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<NameCondition, SettingError> {
+    let dn = parse_dn(statement, styled.some_value()?)?;
+    statement.notice(
+        "\"dn.expand\" expands nothing, in slapd neither: it is \"dn.subtree\" with the name as it is written; \
+         \"dn.exact,expand\" replaces $1",
+    );
+    Ok(NameCondition::Dn(NameMatch {
+        scope: NameScope::Subtree,
+        dn,
     }))
 }
 

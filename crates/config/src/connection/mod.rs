@@ -20,6 +20,9 @@ pub struct ConnectSettings {
     pub start_tls: StartTls,
     /// TLS, for `ldaps://` and StartTLS.
     pub tls: TlsSettings,
+    /// A `tls_*` word whose value has no meaning: the keyword, and what is wrong. As in slapd, no connection is made,
+    /// not even one without TLS.
+    pub unusable: Option<(&'static str, String)>,
     /// Authentication.
     pub bind: BindSettings,
     /// Options of the TCP socket.

@@ -22,6 +22,19 @@ impl ConnectSettings {
         set(self, value).map_err(|reason| SettingError::Wrong(format!("{name}: {reason}")))?;
         Ok(true)
     }
+
+    /// The meaning of a `tls_*` word. If it has none, slapd takes the line nevertheless, and each attempt to connect
+    /// fails.
+    fn usable<T>(&mut self, keyword: &'static str, meaning: Result<T, String>) -> Option<T> {
+        self.unusable.take_if(|(known, _)| *known == keyword);
+        match meaning {
+            Ok(meaning) => Some(meaning),
+            Err(reason) => {
+                self.unusable = Some((keyword, reason));
+                None
+            }
+        }
+    }
 }
 
 type Set = fn(&mut ConnectSettings, &str) -> Result<(), String>;
@@ -92,11 +105,13 @@ static SETTERS: &[(&str, Set)] = &[
         Ok(())
     }),
     ("tls_reqcert", |settings, value| {
-        settings.tls.require_certificate = word(value, CERTIFICATE_LEVELS)?;
+        let level = word(value, CERTIFICATE_LEVELS);
+        settings.tls.require_certificate = settings.usable("tls_reqcert", level).unwrap_or_default();
         Ok(())
     }),
     ("tls_reqsan", |settings, value| {
-        settings.tls.require_san = word(value, SAN_LEVELS)?;
+        let level = word(value, SAN_LEVELS);
+        settings.tls.require_san = settings.usable("tls_reqsan", level).unwrap_or(RequireSan::Demand);
         Ok(())
     }),
     ("tls_cipher_suite", |settings, value| {
@@ -112,7 +127,8 @@ static SETTERS: &[(&str, Set)] = &[
         Ok(())
     }),
     ("tls_protocol_min", |settings, value| {
-        settings.tls.protocol_min = protocol_version(value)?;
+        let version = protocol_version(value);
+        settings.tls.protocol_min = settings.usable("tls_protocol_min", version).unwrap_or_default();
         Ok(())
     }),
 ];
@@ -143,6 +159,9 @@ const SAN_LEVELS: &[(&str, RequireSan)] = &[
     ("try", RequireSan::Try),
     ("demand", RequireSan::Demand),
     ("hard", RequireSan::Demand),
+    ("true", RequireSan::Demand),
+    ("on", RequireSan::Demand),
+    ("yes", RequireSan::Demand),
 ];
 const CRL_CHECKS: &[(&str, CrlCheck)] = &[
     ("none", CrlCheck::None),
@@ -243,6 +262,21 @@ mod tests {
     }
 
     #[test]
+    fn a_word_for_tls_without_a_meaning_prevents_the_connection() {
+        for (keyword, value) in [
+            ("tls_reqcert", "maybe"),
+            ("tls_reqsan", ""),
+            ("tls_protocol_min", "TLSv1.2"),
+        ] {
+            let read = settings(&[(keyword, value)]).unwrap();
+            assert_eq!(read.unusable.unwrap().0, keyword);
+            assert_ne!(read.tls.require_certificate, RequireCertificate::Never);
+        }
+        let corrected = settings(&[("tls_reqcert", "maybe"), ("tls_reqcert", "never")]).unwrap();
+        assert_eq!(corrected.unusable, None);
+    }
+
+    #[test]
     fn a_line_of_slapd_is_read() {
         let settings = settings(&[
             ("provider", "ldap://a.example:1389,ldaps://b.example ldapi:///"),
@@ -295,10 +329,7 @@ mod tests {
             ("keepalive", "1:x:2"),
             ("tcp-user-timeout", "1s"),
             ("starttls", "perhaps"),
-            ("tls_reqcert", "maybe"),
-            ("tls_reqsan", ""),
             ("tls_crlcheck", "some"),
-            ("tls_protocol_min", "TLSv1.2"),
         ] {
             let error = settings(&[(keyword, value)]).unwrap_err();
             assert!(error.starts_with(keyword), "{error}");

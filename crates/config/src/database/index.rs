@@ -11,6 +11,19 @@ pub struct IndexSetting {
     pub kinds: IndexKinds,
 }
 
+impl IndexSetting {
+    /// The kinds that the store has: objectClass has an eq index and no other, whatever the setting says.
+    pub fn built(&self) -> IndexKinds {
+        if self.attribute.eq_ignore_ascii_case(OBJECT_CLASS) {
+            IndexKinds::EQUALITY
+        } else {
+            self.kinds
+        }
+    }
+}
+
+const OBJECT_CLASS: &str = "objectClass";
+
 word_set! {
     /// Kinds of index and their modifiers.
     IndexKinds {

@@ -190,7 +190,7 @@ pub struct DatabaseConfig {
     /// `add_content_acl`.
     pub add_content_acl: bool,
     /// `maxderefdepth`.
-    pub max_dereference_depth: u32,
+    pub max_dereference_depth: i32,
     /// `restrict`.
     pub restrict: Restrict,
     /// `require`.

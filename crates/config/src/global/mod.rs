@@ -36,10 +36,10 @@ pub struct GlobalConfig {
     pub args_file: Option<PathBuf>,
     /// `pidfile`.
     pub pid_file: Option<PathBuf>,
-    /// `conn_max_pending`: requests waiting on an anonymous connection.
-    pub max_pending: u32,
+    /// `conn_max_pending`: requests waiting on an anonymous connection. Below 1: one.
+    pub max_pending: i32,
     /// `conn_max_pending_auth`: on an authenticated one.
-    pub max_pending_authenticated: u32,
+    pub max_pending_authenticated: i32,
     /// `connection-limit`: connections from one address; 0: any number.
     pub connection_limit: u32,
     /// `bind-failure-limit`.
@@ -54,12 +54,12 @@ pub struct GlobalConfig {
     pub gentle_hup: bool,
     /// `sighup reload`.
     pub reloads_on_hangup: bool,
-    /// `idletimeout`; 0: none.
-    pub idle_timeout_s: u32,
-    /// `writetimeout`; 0: none.
-    pub write_timeout_s: u32,
-    /// `localSSF`.
-    pub local_ssf: u32,
+    /// `idletimeout`; 0 or negative: none.
+    pub idle_timeout_s: i32,
+    /// `writetimeout`; 0 or negative: none.
+    pub write_timeout_s: i32,
+    /// `localSSF`. As in slapd, a negative number is the unsigned one of the same bits, and more than any other.
+    pub local_ssf: i32,
     /// `logfile`.
     pub log_file: Option<PathBuf>,
     /// `logfile-only`: no output to stderr and syslog.
@@ -100,8 +100,8 @@ pub struct GlobalConfig {
     pub lacks_tls: bool,
     /// `threads`; `None`: as many as the machine has cores.
     pub threads: Option<u32>,
-    /// `tool-threads`; `None`: as many as the machine has cores.
-    pub tool_threads: Option<u32>,
+    /// `tool-threads`, below 1: one; `None`: as many as the machine has cores.
+    pub tool_threads: Option<i32>,
     /// Settings without meaning here.
     pub(crate) kept: Kept,
 }

@@ -59,13 +59,6 @@ pub(super) fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig
     }
     check_consumers(database)?;
     for other in before.iter().filter(|other| !other.disabled) {
-        let same = database
-            .syncrepl
-            .iter()
-            .find(|line| other.syncrepl.iter().any(|other| other.rid == line.rid));
-        if let Some(line) = same {
-            return refused(format!("another database has a line syncrepl with rid={:03}", line.rid));
-        }
         if shares_files(database, other) {
             let directory = database.directory.display();
             return refused(format!(

@@ -70,7 +70,7 @@ pub fn is_indexed(database: &DatabaseConfig, schema: &Schema, name: &str, kinds:
     };
     let serves = |index: &IndexSetting| {
         let found = schema.attribute_description(index.attribute.as_bytes());
-        index.kinds.0 & kinds.0 != 0
+        index.built().0 & kinds.0 != 0
             && found.is_ok_and(|indexed| {
                 if index.kinds.contains(IndexKinds::NO_SUBTYPES) {
                     indexed == wanted

@@ -15,6 +15,9 @@ use crate::{SettingError, connection::ConnectSettings, secret::Secret};
 /// `filter` of a line without it.
 const EVERYTHING: &str = "(objectclass=*)";
 
+/// Lines that may stand before another one with the same `rid`: [`Syncrepl::number`] has 16 bits.
+const MOST_TWINS: u16 = 63;
+
 /// One line `syncrepl`.
 #[derive(Clone, PartialEq, Debug)]
 #[expect(
@@ -22,8 +25,10 @@ const EVERYTHING: &str = "(objectclass=*)";
     reason = "each is a word of the line, or what it comes to"
 )]
 pub struct Syncrepl {
-    /// `rid`: number of the consumer, 0 to 999, which no other consumer of the server has.
+    /// `rid`: number of the consumer, 0 to 999. Two lines should not have the same one.
     pub rid: u16,
+    /// Lines before it in its database that have the same `rid`.
+    pub(crate) twins_before: u16,
     /// `provider`, and who this server is there.
     pub connection: ConnectSettings,
     /// `searchbase`.
@@ -88,6 +93,23 @@ impl Syncrepl {
     pub fn text(&self) -> &str {
         // It was made of a string.
         std::str::from_utf8(&self.text.0).unwrap_or_default()
+    }
+
+    /// A number that no other line of its database has: the `rid`, and 1,000 more for each line before it with the same
+    /// one.
+    pub fn number(&self) -> u16 {
+        self.rid + 1000 * self.twins_before
+    }
+
+    /// Takes its place behind other lines of its database.
+    ///
+    /// # Errors
+    /// Too many of them have its `rid`.
+    pub(crate) fn stands_behind(&mut self, others: &[Self]) -> Result<(), SettingError> {
+        let twins = others.iter().filter(|other| other.rid == self.rid).count();
+        let twins = u16::try_from(twins).ok().filter(|twins| *twins <= MOST_TWINS);
+        self.twins_before = twins.ok_or_else(|| format!("too many lines have rid={:03}", self.rid))?;
+        Ok(())
     }
 
     /// Whether its base is in a database with these suffixes.

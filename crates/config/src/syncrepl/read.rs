@@ -63,6 +63,7 @@ impl Syncrepl {
             strict_refresh: false,
             line: Self {
                 rid: 0,
+                twins_before: 0,
                 connection: ConnectSettings::default(),
                 base: Dn::default(),
                 scope: UrlScope::Subtree,
@@ -165,6 +166,10 @@ impl Unfinished<'_> {
     }
 
     fn finish(mut self) -> Result<Syncrepl, SettingError> {
+        if let Some((keyword, reason)) = &self.line.connection.unusable {
+            self.statement
+                .notice(format!("{keyword}: {reason}: as in slapd, the consumer never connects"));
+        }
         let missing = [
             (self.rid.is_none(), "rid"),
             (self.line.connection.urls.is_empty(), "provider"),

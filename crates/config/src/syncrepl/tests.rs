@@ -145,7 +145,6 @@ fn wrong_lines_are_refused_with_the_reason() {
         (&format!("{LEAST} attrs=nothing"), "attrs: \"nothing\" is not known"),
         (&format!("{LEAST} manageDSAit=2"), "invalid manageDSAit value \"2\""),
         (&format!("{LEAST} bindmethod=strong"), "bindmethod: "),
-        (&format!("{LEAST} tls_reqcert=maybe"), "tls_reqcert: "),
         (&format!("{LEAST} color=red"), "unable to parse \"color\""),
         (
             &format!("{LEAST} syncdata=accesslog"),
@@ -157,7 +156,6 @@ fn wrong_lines_are_refused_with_the_reason() {
             "logfilter: unable to parse filter=\"(a\"",
         ),
         (&format!("{LEAST} logbase=log"), "Invalid logbase DN \"log\""),
-        (&format!("{LEAST}\nsyncrepl {LEAST}"), "another line has rid=001"),
         (&format!("{LEAST}\nupdatedn cn=a"), "cannot be used with syncrepl"),
     ] {
         let error = line(words).unwrap_err();
@@ -219,24 +217,57 @@ fn a_provider_of_another_kind_is_followed_whole_and_alone() {
 }
 
 #[test]
-fn a_consumer_needs_a_rootdn_and_a_number_of_its_own() {
+fn a_consumer_needs_a_rootdn() {
     let database = |rootdn: &str, name: &str| {
         format!(
             "database mdb\nsuffix dc={name}\ndirectory /srv/{name}\n{rootdn}\n\
              syncrepl rid=1 provider=ldap://a searchbase=dc={name}\n"
         )
     };
-    let refused = |text: &str| {
+    let loaded = |text: &str| {
         let loaded = load("slapd.conf", &with_schema("slapd.conf", text), registry());
-        loaded.map(|_| ()).unwrap_err().to_string()
+        loaded.map(|_| ()).map_err(|error| error.to_string())
     };
-    let error = refused(&database("", "a"));
+    let error = loaded(&database("", "a")).unwrap_err();
     assert!(error.contains("rootDN must be defined"), "{error}");
-    let twice = database("rootdn cn=r", "a") + &database("rootdn cn=r", "b");
-    let error = refused(&twice);
+    loaded(&(database("rootdn cn=r", "a") + &database("rootdn cn=r", "b"))).unwrap();
+}
+
+/// slapd follows both lines, in one database as in two.
+#[test]
+fn lines_with_one_rid_have_numbers_of_their_own() {
+    let read = configuration(&format!(
+        "syncrepl {LEAST}\nsyncrepl rid=2 provider=ldap://b searchbase=dc=example,dc=com\nsyncrepl {LEAST}"
+    ))
+    .unwrap();
+    let numbers: Vec<u16> = read.databases[0].syncrepl.iter().map(Syncrepl::number).collect();
+    assert_eq!(numbers, [1, 2, 1001]);
+    let notices: Vec<String> = read.notices.iter().map(ToString::to_string).collect();
     assert!(
-        error.contains("another database has a line syncrepl with rid=001"),
-        "{error}"
+        notices[..]
+            .iter()
+            .any(|notice| notice.contains("an earlier line has rid=001 too")),
+        "{notices:?}"
+    );
+    let many = vec![format!("syncrepl {LEAST}"); 65].join("\n");
+    assert!(
+        configuration(&many)
+            .unwrap_err()
+            .contains("too many lines have rid=001")
+    );
+}
+
+/// With such a word each attempt of slapd to connect fails.
+#[test]
+fn a_word_for_tls_without_a_meaning_is_told() {
+    let read = configuration(&format!("syncrepl {LEAST} tls_reqcert=maybe")).unwrap();
+    assert!(read.databases[0].syncrepl[0].connection.unusable.is_some());
+    let notices: Vec<String> = read.notices.iter().map(ToString::to_string).collect();
+    assert!(
+        notices
+            .iter()
+            .any(|notice| notice.contains("tls_reqcert: \"maybe\" is none of never")),
+        "{notices:?}"
     );
 }
 

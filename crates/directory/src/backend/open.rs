@@ -159,9 +159,9 @@ fn indexes(settings: &DatabaseConfig) -> Vec<IndexDefinition> {
         .mdb
         .indexes
         .iter()
-        .map(|setting| definition(&setting.attribute, setting.kinds))
+        .map(|setting| definition(&setting.attribute, setting.built()))
         .collect();
-    // As in slapd, objectClass always has an equality index. A follower of changes looks up entries by UUID. entryCSN
+    // objectClass always has an equality index. A follower of changes looks up entries by UUID. entryCSN
     // has no index: each change of an entry would move its row to another page, which doubles the pages of a commit.
     // The log itself gives the changes since a CSN.
     let of_changes = settings.keeps_changes().then_some("entryUUID");

@@ -463,13 +463,13 @@ impl<'w, 'd> Execution<'w, 'd> {
     ///
     /// # Errors
     /// The storage failed.
-    pub(crate) fn hear_from(&mut self, rid: u16) -> Result<Option<Heard>, OperationError> {
+    pub(crate) fn hear_from(&mut self, number: u16) -> Result<Option<Heard>, OperationError> {
         let Some(heard) = self.view().heard_since_restored()? else {
             return Ok(None);
         };
         let mut lines = self.context.settings.syncrepl.iter().filter(|line| !line.is_own);
-        if lines.any(|line| line.rid != rid && !heard.contains(&line.rid)) {
-            self.transaction.note_heard(rid)?;
+        if lines.any(|line| line.number() != number && !heard.contains(&line.number())) {
+            self.transaction.note_heard(number)?;
             return Ok(Some(Heard::Some));
         }
         self.transaction.forget_restored()?;

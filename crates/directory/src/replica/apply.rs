@@ -64,7 +64,7 @@ pub(super) fn run(
         (Incoming::Delete { uuid }, _) => delete::run(execution, change, *uuid, aftermath)?,
         (Incoming::Contradicted(uuids), _) => delete::again(execution, uuids)?,
         (Incoming::EndOfRefresh, _) => {
-            let heard = execution.hear_from(change.mapping.rid)?;
+            let heard = execution.hear_from(change.mapping.line)?;
             if heard.is_some() && news.is_empty() {
                 // Without a record nothing would be committed.
                 news = vector.iter().collect();

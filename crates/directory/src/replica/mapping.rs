@@ -12,8 +12,8 @@ use crate::{WellKnown, search::Selection};
     reason = "each is a word of the line, or of its database"
 )]
 pub struct ReplicaMapping {
-    /// `rid`.
-    pub rid: u16,
+    /// The number of the line in its database.
+    pub line: u16,
     /// `searchbase`: the base at the provider.
     pub remote_base: Dn,
     /// The base here. It differs with `suffixmassage`: then names, and values that are names, change with it.

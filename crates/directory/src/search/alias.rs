@@ -10,7 +10,8 @@ use ironbark_store::{EntryId, Location, Scope, View};
 use super::target::Target;
 use crate::{Configuration, NamingContext, OperationError, access::disclosure::Disclosure, refusal::SearchRefusal};
 
-/// Aliases that one search may follow below its base. Beyond that the result is adminLimitExceeded.
+/// Aliases that one search may follow below its base, whatever `maxderefdepth` says of the way to it. Beyond that the
+/// result is adminLimitExceeded, or aliasProblem on the way to the base.
 const ALIAS_LIMIT: usize = 10_000;
 
 /// Steps for following an alias, and octets for comparing one subtree with another.
@@ -59,7 +60,9 @@ pub(super) fn find_base(disclosure: Disclosure<'_>, dn: &Dn) -> Result<Option<Fo
     let Disclosure { requester, view } = disclosure;
     let (context, configuration) = (requester.context, requester.configuration);
     let mut current: Option<Followed> = None;
-    for _ in 0..=context.settings.max_dereference_depth {
+    // As in slapd, a negative number is no limit of its own.
+    let depth = usize::try_from(context.settings.max_dereference_depth).unwrap_or(usize::MAX);
+    for _ in 0..=depth.min(ALIAS_LIMIT) {
         let name = current.as_ref().map_or(dn, |followed| &followed.dn);
         let (id, depth) = match view.locate(name)? {
             Location::Entry(id) => (id, name.depth()),

@@ -60,7 +60,7 @@ fn each_provider_may_have_what_it_lost() {
         assert_eq!(site.delete("dc=ex").code, 51);
     }
     let other = ReplicaMapping {
-        rid: 2,
+        line: 2,
         ..shared(&site)
     };
     send(&site, message(other, Incoming::EndOfRefresh)).expect("taken");

@@ -21,8 +21,8 @@ pub(super) const ROWS: &[Setting] = &[
         .does(
             "Says what the values of attributes must be like. An add, modify or modify DN that breaks the rule is \
              refused with constraintViolation. `count`: at most this many values in the entry after the change. \
-             `size`: at most this many octets in each value. `regex`, `negregex`: each new value matches the \
-             expression (POSIX extended, case-sensitive), or does not. `uri`, `neguri`: \
+             `size`: at most this many octets in each value. A negative number is no limit. `regex`, `negregex`: each \
+             new value matches the expression (POSIX extended, case-sensitive), or does not. `uri`, `neguri`: \
              `ldap:///[base]?attributes?scope[?filter]`; the client finds an entry with the new value in one of the \
              attributes, or finds none. Entries that the client may not search are not found, as in slapd. `set`, \
              `negset`: the set (as in access rules) holds for the entry after the change, or does not. With \
@@ -86,7 +86,13 @@ fn add(settings: &mut ConstraintConfig, statement: &Statement<'_>) -> Result<(),
 }
 
 fn condition(statement: &Statement<'_>, names: &str, kind: &str, value: &str) -> Result<Condition, SettingError> {
-    let number = || value.parse().map_err(|_| format!("{names}: \"{value}\" is no number"));
+    let number = || {
+        let most = most(value).ok_or_else(|| format!("{names}: \"{value}\" is no number"))?;
+        if value.starts_with('-') && most > 0 {
+            statement.notice(format!("\"{value}\" sets no limit: as in slapd it is read as {most}"));
+        }
+        Ok::<_, SettingError>(most)
+    };
     let regex = |negated| match PosixRegex::case_sensitive(value) {
         Ok(regex) => {
             statement.notice_lost_escape(2);
@@ -114,6 +120,23 @@ fn condition(statement: &Statement<'_>, names: &str, kind: &str, value: &str) ->
         "negset" => Ok(Condition::Set { text, negated: true }),
         _ => Err(format!("{names}: Unknown constraint type: {kind}").into()),
     }
+}
+
+/// A number as slapd reads it: a negative one wraps around, and one that is too big is the biggest.
+fn most(text: &str) -> Option<u64> {
+    let (is_negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
+        return None;
+    }
+    let number = digits.parse().unwrap_or(u64::MAX);
+    Some(if is_negative && number < u64::MAX {
+        number.wrapping_neg()
+    } else {
+        number
+    })
 }
 
 fn entry_url(statement: &Statement<'_>, text: &str) -> Result<EntryUrl, SettingError> {

@@ -41,7 +41,9 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(overlay_handler!(
             PpolicyConfig,
             |settings, statement| {
-                settings.default = Some(parse_dn(statement, statement.one()?)?);
+                // slapd takes the line without a value, and then has no policy.
+                let name = statement.optional()?.unwrap_or_default();
+                settings.default = Some(parse_dn(statement, name)?).filter(|dn| dn.depth() > 0);
                 Ok(())
             },
             // slapd keeps only the normal form.

@@ -38,7 +38,7 @@ pub(super) fn add(page: &mut Page, consumers: &[Status]) {
     );
     for status in consumers {
         for (phase, name) in PHASES {
-            let rid = status.rid.to_string();
+            let rid = status.name(1);
             let labels = [("suffix", &*status.suffix), ("rid", &rid), ("phase", name)];
             family.sample(&labels, u8::from(status.phase == phase));
         }
@@ -86,7 +86,7 @@ pub(super) fn add(page: &mut Page, consumers: &[Status]) {
 
 fn each(consumers: &[Status], mut tell: impl FnMut(&Status, &[(&str, &str)])) {
     for status in consumers {
-        let rid = status.rid.to_string();
+        let rid = status.name(1);
         tell(status, &[("suffix", &status.suffix), ("rid", &rid)]);
     }
 }

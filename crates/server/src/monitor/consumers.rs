@@ -15,7 +15,7 @@ pub(super) fn add(tree: &mut Tree<'_>, context: &NamingContext, consumers: &[Sta
     let time = |time: Option<WallTime>| time.map_or_else(|| NEVER.to_owned(), generalized_time);
     for status in consumers.iter().filter(is_own) {
         let names = [
-            &*format!("Consumer {:03}", status.rid),
+            &*format!("Consumer {}", status.name(3)),
             &format!("Database {}", context.number),
             "Databases",
         ];

@@ -125,7 +125,7 @@ fn indexes(tree: &mut Tree<'_>, configuration: &Configuration, report: &FilterRe
             }
             for index in &context.settings.mdb.indexes {
                 for (kind, word, terms) in INDEX_KINDS {
-                    if index.kinds.0 & kind.0 != 0 {
+                    if index.built().0 & kind.0 != 0 {
                         let uses = uses(&configuration.schema, context, report, &index.attribute, terms);
                         node.set("ironbarkIndex", &format!("{} {word} {uses}", index.attribute));
                     }

@@ -61,7 +61,7 @@ impl Link {
         let dn = |text: &str| Dn::parse(&site.directory.configuration().schema, text.as_bytes()).expect("a DN");
         let whole = content.filter == "(objectClass=*)";
         let mapping = ReplicaMapping {
-            rid: ends.rid,
+            line: ends.rid,
             remote_base: dn(content.base),
             local_base: dn(content.base),
             scope: match content.scope {

@@ -235,13 +235,14 @@ impl WriteTransaction<'_> {
         Ok(())
     }
 
-    /// The restored database has heard from the provider of a line `syncrepl`, by its `rid`.
+    /// The restored database has heard from the provider of a line `syncrepl`, by its number: its `rid`, if no
+    /// earlier line has the same.
     ///
     /// # Errors
     /// The storage failed.
-    pub fn note_heard(&mut self, rid: u16) -> Result<(), StoreError> {
+    pub fn note_heard(&mut self, line: u16) -> Result<(), StoreError> {
         let mut heard = self.view().heard_since_restored()?.unwrap_or_default();
-        heard.insert(rid);
+        heard.insert(line);
         let octets: Vec<u8> = heard.into_iter().flat_map(u16::to_be_bytes).collect();
         self.tables().put_meta(&mut self.txn, MetaRow::Restored, &octets)
     }

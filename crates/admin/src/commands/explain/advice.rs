@@ -116,7 +116,7 @@ fn existing(settings: &DatabaseConfig) -> Vec<Index> {
     let mut found = BTreeSet::new();
     for setting in &settings.mdb.indexes {
         for (bits, kind) in kinds {
-            if setting.kinds.contains(bits) {
+            if setting.built().contains(bits) {
                 found.insert(Term {
                     attribute: setting.attribute.clone(),
                     kind,

@@ -58,6 +58,15 @@ impl Stamp<'_> {
     }
 }
 
+/// What the database of an entry says of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Home<'a> {
+    /// The rootdn; `None` for `lastmod off`.
+    pub(super) root: Option<&'a str>,
+    /// Overlay dds deletes dynamic entries in time. Without it there may be none.
+    pub(super) may_be_dynamic: bool,
+}
+
 /// The place of a record, as it is printed.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
@@ -284,12 +293,11 @@ impl Assembler {
         unparsable(&format!("<= str2entry NULL (smr_normalize {name} 21)"), place)
     }
 
-    /// Checks the whole entry and adds its missing attributes. `root` is the database's rootdn; `None` for `lastmod
-    /// off`.
+    /// Checks the whole entry and adds its missing attributes.
     pub(super) fn complete(
         &mut self,
         draft: &mut Draft<'_>,
-        root: Option<&str>,
+        home: Home<'_>,
         stamp: &Stamp<'_>,
         place: &Place,
     ) -> Result<(), Refused> {
@@ -307,11 +315,11 @@ impl Assembler {
             return Err(named(&draft.dn, &text));
         }
         if self.rules.schema_check {
-            self.check_schema(draft)
+            self.check_schema(draft, home)
                 .map_err(|(code, text)| named(&draft.dn, &format!("({code}) {text}")))?;
         }
         self.renew_csns(draft, stamp);
-        if let Some(root) = root {
+        if let Some(root) = home.root {
             self.add_operational(draft, root, stamp)
                 .map_err(|error| named(&draft.dn, &error))?;
         }
@@ -332,7 +340,7 @@ impl Assembler {
     }
 
     /// Checks the structural class, the values of the RDN, and RFC 4512's rules.
-    fn check_schema(&self, draft: &mut Draft<'_>) -> Result<(), (u32, String)> {
+    fn check_schema(&self, draft: &mut Draft<'_>, home: Home<'_>) -> Result<(), (u32, String)> {
         let known = &self.known;
         let refused =
             |error: ironbark_model::schema::entry_check::EntryError| (error.result_code.0, error.diagnostic_message);
@@ -383,8 +391,7 @@ impl Assembler {
             former_class,
             collective_allowed,
             relax: false,
-            // Whether an overlay keeps dynamic entries is not known here.
-            may_be_dynamic: true,
+            may_be_dynamic: home.may_be_dynamic,
         };
         check
             .check_places(&self.schema, &classes(), &attributes)

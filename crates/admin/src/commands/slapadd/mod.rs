@@ -155,7 +155,7 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         .configuration
         .global
         .tool_threads
-        .map_or(available_cores(), |count| usize::try_from(count).unwrap_or(1));
+        .map_or(available_cores(), |count| usize::try_from(count).unwrap_or(1).max(1));
     let plan = Arc::new(Plan {
         chosen,
         rules: settings.rules,

@@ -9,9 +9,9 @@ use ironbark_store::{PreparedEntry, Preparer, Preparers, Unprepared};
 
 use super::{
     draft::Draft,
-    entry::{Assembler, Place, Refused, Rules, Stamp, unparsable},
+    entry::{Assembler, Home, Place, Refused, Rules, Stamp, unparsable},
 };
-use crate::shared::chosen::Chosen;
+use crate::shared::chosen::{Chosen, keeps_dynamic_entries};
 
 /// The parts of the load that the threads need.
 pub(super) struct Plan {
@@ -96,7 +96,7 @@ impl RecordReader {
             // Counted as in slapd: comments before the name belong to the record.
             let line = lines.line();
             *count += 1;
-            match lines.start() {
+            match lines.start_anywhere() {
                 Ok(Start::Empty) => return,
                 Ok(Start::Dn(_)) if line < self.plan.first_line => return,
                 Ok(Start::Dn(dn)) => {
@@ -207,13 +207,14 @@ impl RecordReader {
             self.assembler.check_values(&draft, &place)?;
         }
         let settings = plan.chosen.databases().nth(target).map(|(_, settings)| settings);
+        let may_be_dynamic = settings.is_some_and(keeps_dynamic_entries);
         let root = settings
             // A server stamps the entries that it adds.
             .filter(|settings| settings.last_modified && !plan.served.get(target).is_some_and(|served| *served))
             .map(|settings| settings.root_dn.as_ref().map_or("", Dn::pretty));
         let completed = self.assembler.complete(
             &mut draft,
-            root,
+            Home { root, may_be_dynamic },
             &Stamp {
                 block: stamp,
                 number: count,

@@ -170,7 +170,7 @@ impl Dump<'_> {
         let entries = database.snapshot()?.view().entry_count()?;
         let useful = usize::try_from(entries / ENTRIES_EACH + 1).unwrap_or(usize::MAX);
         let threads = chosen.configuration.global.tool_threads;
-        let threads = threads.map_or(available_cores(), |count| usize::try_from(count).unwrap_or(1));
+        let threads = threads.map_or(available_cores(), |count| usize::try_from(count).unwrap_or(1).max(1));
         let snapshots = pieces::equal_snapshots(&database, threads.min(useful))?;
         let Some(first) = snapshots.first() else { return Ok(()) };
         let part = self.selection.part(&first.view(), &settings.suffixes)?;

@@ -23,7 +23,7 @@ pub(crate) const ROWS: &[Setting] = &[Setting::new(DatabaseOf(&["mdb"]), &["inde
     .does(
         "Indexes attributes. If the line names no kinds, those of `index default` hold. A new or changed index is \
          built while the server runs, and used when it is complete; `slapindex` builds it beforehand. objectClass \
-         always has an eq index. One index serves all kinds of substrings.",
+         has an eq index in any case, and no other. One index serves all kinds of substrings.",
     )
     .like(&["cn,sn,mail pres,eq,sub", "default eq", "uid eq"])
     .obeyed(Handler::Database { set, get })];
@@ -67,12 +67,6 @@ fn add(config: &mut DatabaseConfig, schema: &Schema, name: &str, kinds: IndexKin
     let attribute_type = schema.attribute_type(description.attribute_type);
     check(attribute_type, name, kinds)?;
     let attribute = schema.description_text(&description);
-    // Its eq index always exists, and other kinds are ignored, as in slapd.
-    let kinds = if attribute.eq_ignore_ascii_case("objectClass") {
-        IndexKinds::EQUALITY
-    } else {
-        kinds
-    };
     if config.mdb.indexes.iter().any(|index| index.attribute == attribute) {
         return Err(format!("duplicate index definition for attr \"{name}\"").into());
     }

@@ -5,6 +5,7 @@ use crate::{
     access::{AccessRule, OperationRule},
     class::ConfigClass,
     database::{Secret, Subordinate, SuffixRule},
+    kinds::FRONTEND,
     limits::LimitsRule,
     rows::fields::database_field,
     setting::{
@@ -13,7 +14,7 @@ use crate::{
         Setting,
     },
     statement::Statement,
-    value::{parse_bool, parse_dn},
+    value::{Value as _, bool_text, parse_bool, parse_dn},
 };
 
 pub(crate) const ROWS: &[Setting] = &[
@@ -216,23 +217,43 @@ pub(crate) const ROWS: &[Setting] = &[
         .does("Guards forwarded updates of pwdLastSuccess by an assertion.")
         .since("2.7")
         .meaningless("nothing is forwarded"),
-    Setting::new(Database, &["maxDerefDepth"], &["olcMaxDerefDepth"])
+    Setting::new(Inherited, &["maxDerefDepth"], &["olcMaxDerefDepth"])
         .olc("2.0.6", Form::Integer)
         .allowed_by(&[ConfigClass::Database.at(110)])
         .shown()
         .takes("<depth>", "15")
-        .does("Limits how many aliases are followed one after the other.")
+        .does(
+            "Limits how many aliases are followed one after the other, to 10,000 at most. With a negative number this \
+             is the limit; slapd has none then. Before the first database it has no effect.",
+        )
         .like(&["5"])
-        .obeyed(database_field!(max_dereference_depth)),
-    Setting::new(Database, &["monitoring"], &["olcMonitoring"])
+        .obeyed(Handler::Database {
+            set: |config, statement| {
+                config.max_dereference_depth = i32::parse(statement)?;
+                tell_of_frontend(config, statement);
+                Ok(())
+            },
+            get: |config, _| config.max_dereference_depth.text(),
+        }),
+    Setting::new(Inherited, &["monitoring"], &["olcMonitoring"])
         .olc("2.0.18", Form::Boolean)
         .allowed_by(&[ConfigClass::Database.at(330)])
         .shown()
         .takes("on|off", "TRUE")
-        .does("Shows the store's own figures (pages, readers, entries) of the database in cn=Monitor.")
+        .does(
+            "Shows the store's own figures (pages, readers, entries) of the database in cn=Monitor. Before the first \
+             database it has no effect: each database says it for itself.",
+        )
         .since("2.4")
         .like(&["off"])
-        .obeyed(database_field!(monitoring)),
+        .obeyed(Handler::Database {
+            set: |config, statement| {
+                config.monitoring = bool::parse(statement)?;
+                tell_of_frontend(config, statement);
+                Ok(())
+            },
+            get: |config, _| vec![bool_text(config.monitoring)],
+        }),
     Setting::new(Database, &["hidden"], &["olcHidden"])
         .olc("2.0.17", Form::Boolean)
         .allowed_by(&[ConfigClass::Database.at(20)])
@@ -262,7 +283,7 @@ pub(crate) const ROWS: &[Setting] = &[
             set: set_subordinate,
             get: subordinate_text,
         }),
-    Setting::new(Database, &["extra_attrs"], &["olcExtraAttrs"])
+    Setting::new(Inherited, &["extra_attrs"], &["olcExtraAttrs"])
         .olc("2.0.20", Form::Texts)
         .allowed_by(&[ConfigClass::Database.at(340)])
         .takes("<attribute>[,...]", "")
@@ -330,6 +351,14 @@ fn set_root_password(config: &mut DatabaseConfig, statement: &Statement<'_>) -> 
     }
     config.root_password = Some(Secret(password.as_bytes().to_vec())).filter(|password| !password.0.is_empty());
     Ok(())
+}
+
+/// Says of a setting that databases do not inherit, as in slapd, that it has no effect before them.
+fn tell_of_frontend(config: &DatabaseConfig, statement: &Statement<'_>) {
+    // The configuration that slapd converts always has such settings for the frontend.
+    if config.kind == &FRONTEND && !statement.keyword.starts_with("olc") {
+        statement.notice("has no effect before the first database: each database says it for itself");
+    }
 }
 
 fn set_subordinate(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), SettingError> {

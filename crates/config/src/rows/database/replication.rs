@@ -4,7 +4,11 @@ use crate::{
     DatabaseConfig, SettingError,
     class::ConfigClass,
     database::{EntryPlace, SuffixRule},
-    setting::{Form, Handler, Level::Database, Setting},
+    setting::{
+        Form, Handler,
+        Level::{Database, Inherited},
+        Setting,
+    },
     statement::{Statement, ValueAge},
     syncrepl::Syncrepl,
     value::{bool_text, parse_bool, parse_dn, parse_referral},
@@ -90,7 +94,7 @@ pub(crate) const ROWS: &[Setting] = &[
             },
             get: |config, _| config.update_referrals.clone(),
         }),
-    Setting::new(Database, &["sync_use_subentry"], &["olcSyncUseSubentry"])
+    Setting::new(Inherited, &["sync_use_subentry"], &["olcSyncUseSubentry"])
         .olc("2.0.19", Form::Boolean)
         .allowed_by(&[ConfigClass::Database.at(270)])
         .shown()
@@ -112,12 +116,17 @@ fn add_line(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<()
     if config.update_dn.is_some() {
         return Err("cannot be used with updatedn".into());
     }
-    let line = Syncrepl::parse(statement)?;
+    let mut line = Syncrepl::parse(statement)?;
     if is_config {
         line.check_for_config()?;
     }
-    if config.syncrepl.iter().any(|other| other.rid == line.rid) {
-        return Err(format!("another line has rid={:03}", line.rid).into());
+    line.stands_behind(&config.syncrepl)?;
+    if line.twins_before > 0 {
+        statement.notice(format!(
+            "an earlier line has rid={:03} too: both are followed, but logs and the provider's sessions show the same \
+             number",
+            line.rid
+        ));
     }
     // Its suffix may come later; then the whole database is checked.
     if !config.suffixes.is_empty() {

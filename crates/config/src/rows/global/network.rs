@@ -14,7 +14,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .shown()
         .takes("<requests>", "100")
         .does(
-            "Limits the operations in progress on an anonymous connection. Further requests wait until one has ended.",
+            "Limits the operations in progress on an anonymous connection. Further requests wait until one has ended. \
+             0 and negative numbers mean 1.",
         )
         .like(&["200"])
         .obeyed(global_field!(max_pending)),
@@ -50,15 +51,18 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(140)])
         .shown()
         .takes("<seconds>", "0")
-        .does("Closes connections that have been idle for this long. 0 turns this off.")
-        .like(&["300"])
+        .does("Closes connections that have been idle for this long. 0 or a negative number turns this off.")
+        .like(&["300", "-1"])
         .obeyed(global_field!(idle_timeout_s)),
     Setting::new(Global, &["writetimeout"], &["olcWriteTimeout"])
         .olc("0.88", Form::Integer)
         .allowed_by(&[ConfigClass::Global.at(790)])
         .shown()
         .takes("<seconds>", "0")
-        .does("Closes connections whose client has not read an answer for this long. 0 turns this off.")
+        .does(
+            "Closes connections whose client has not read an answer for this long. 0 or a negative number turns this \
+             off.",
+        )
         .since("2.4")
         .like(&["30"])
         .obeyed(global_field!(write_timeout_s)),
@@ -99,7 +103,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(220)])
         .shown()
         .takes("<ssf>", "71")
-        .does("Sets the security strength factor of ldapi:// connections.")
+        .does(
+            "Sets the security strength factor of ldapi:// connections. A negative number is more than any other \
+             factor, as in slapd.",
+        )
         .since("2.4")
         .like(&["128"])
         .obeyed(global_field!(local_ssf)),
@@ -127,7 +134,10 @@ pub(crate) const ROWS: &[Setting] = &[
         .allowed_by(&[ConfigClass::Global.at(780)])
         .shown()
         .takes("<count>", "")
-        .does("Limits the number of threads of tools that load or index. The default is one for each core.")
+        .does(
+            "Limits the number of threads of tools that load or index. The default is one for each core. 0 and \
+             negative numbers mean 1.",
+        )
         .like(&["2"])
         .obeyed(global_field!(tool_threads)),
     Setting::new(Global, &["concurrency"], &["olcConcurrency"])
