@@ -343,7 +343,7 @@ fn the_code_of_a_refusal_comes_from_what_is_wrong_and_not_from_where_it_stands()
     let server = from_folder("my olc files");
     for (entry, attribute, value, code) in [
         ("olcDatabase={1}mdb,cn=config", "olcDbIndex", "nosuch eq", 80),
-        ("cn=config", "olcAttributeTypes", "( 1.2.3.4 NAME 'x' SUP nosuch )", 80),
+        ("cn=config", "olcAttributeTypes", "( 1.2.3.4 NAME 'x' SUP nosuch )", 21),
     ] {
         let ldif = format!("dn: {entry}\nchangetype: modify\nadd: {attribute}\n{attribute}: {value}\n");
         assert_eq!(modify(&server, &ldif).code(), Some(code), "{attribute}");

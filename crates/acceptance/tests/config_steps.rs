@@ -376,11 +376,16 @@ fn an_element_of_the_schema_is_defined_once_as_in_slapd() {
         let answer = |change: &String| {
             let outcome = modify(&server, change);
             loads_in_slapd(&folder).unwrap();
-            (change.clone(), outcome.code())
+            (change.clone(), outcome.code(), outcome.stderr)
         };
         changes.iter().map(answer).collect::<Vec<_>>()
     });
-    assert_eq!(theirs, ours);
+    for (theirs, ours) in theirs.iter().zip(&ours) {
+        // slapd answers 21 to a definition that is wrong since ITS#9556; Debian's is older.
+        let is_wrong = theirs.1 == Some(80) && !ours.2.contains("Duplicate");
+        let expected = if is_wrong { Some(21) } else { theirs.1 };
+        assert_eq!(ours.1, expected, "{}: {} {}", theirs.0, theirs.2, ours.2);
+    }
 }
 
 #[test]

@@ -116,8 +116,9 @@ impl ConfigError {
     /// The result of a change of cn=config that this error ends, as in slapd.
     pub fn result_code(&self) -> ResultCode {
         match self {
+            Self::Definition { .. } => ResultCode::INVALID_ATTRIBUTE_SYNTAX,
             Self::Refused { error, .. } => error.result_code(),
-            Self::Unreadable { .. } | Self::UnknownSetting { .. } | Self::Definition { .. } => ResultCode::OTHER,
+            Self::Unreadable { .. } | Self::UnknownSetting { .. } => ResultCode::OTHER,
         }
     }
 

@@ -8,10 +8,15 @@ use crate::Site;
 /// A change. Numbers choose among what there is.
 #[derive(Clone, Debug)]
 pub enum Change {
+    /// Place, name, value.
     Add(usize, usize, usize),
+    /// Entry, attribute, value.
     Modify(usize, usize, usize),
+    /// Entry.
     Delete(usize),
+    /// Topmost entry.
     DeleteTree(usize),
+    /// Entry, name, superior.
     Move(usize, usize, usize),
     /// Another superior, the same RDN.
     MoveBelow(usize, usize),
@@ -19,7 +24,6 @@ pub enum Change {
 
 impl Change {
     /// The same with another name, if it gives one.
-    #[allow(dead_code, reason = "not all tests need it")]
     pub fn with_name(self, name: usize) -> Self {
         match self {
             Self::Add(at, _, value) => Self::Add(at, name, value),
@@ -29,6 +33,7 @@ impl Change {
     }
 }
 
+/// Any change.
 pub fn change() -> impl Strategy<Value = Change> {
     let (place, name, value) = (0..8usize, 0..4usize, 0..4usize);
     prop_oneof![

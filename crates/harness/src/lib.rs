@@ -39,7 +39,9 @@ const FOLDERS: [&str; 2] = ["db", "log"];
 
 /// A running directory and one session, which begins as the rootdn.
 pub struct Site {
+    /// The time of the server, which only tests move.
     pub clock: ManualClock,
+    /// Configuration and databases.
     pub folder: tempfile::TempDir,
     registry: Registry,
     client: Client,
@@ -47,8 +49,10 @@ pub struct Site {
 
 /// A connection, on a reactor of its own.
 pub struct Client {
+    /// The server.
     pub directory: Arc<Service>,
     worker: Option<Worker>,
+    /// Who is bound, and what the connection keeps.
     pub session: Session,
     next_id: i32,
 }
@@ -69,9 +73,13 @@ impl DerefMut for Site {
 /// The answer to one request.
 #[derive(Debug, PartialEq)]
 pub struct Answer {
+    /// Result code.
     pub code: u32,
+    /// Matched DN.
     pub matched_dn: String,
+    /// Diagnostic message.
     pub text: String,
+    /// URLs of a referral.
     pub referrals: Vec<String>,
     /// Entries, each as `dn: ...` and a line for each value, in order.
     pub entries: Vec<String>,
@@ -327,6 +335,7 @@ impl Site {
 }
 
 impl Client {
+    /// A connection that is bound as the rootdn.
     pub fn new(directory: &Arc<Service>) -> Self {
         Self::from(directory, 7, None)
     }
@@ -351,6 +360,7 @@ impl Client {
         client
     }
 
+    /// Adds the suffix, `ou=p` and a few people.
     pub fn populate(&mut self) {
         self.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
         self.must_add("ou=p,dc=ex", "objectClass: organizationalUnit");
@@ -384,6 +394,7 @@ impl Client {
         self.next_id
     }
 
+    /// Sends a request with controls, and reads the answer.
     pub fn send(&mut self, request: &Request<'_>, controls: &[&dyn EncodeControl]) -> Answer {
         read_answer(&self.send_for_octets(request, controls))
     }
@@ -429,6 +440,7 @@ impl Client {
         self.add_with(dn, text, &[])
     }
 
+    /// Adds an entry; `text` has a line `name: value` for each value.
     pub fn add_with(&mut self, dn: &str, text: &str, controls: &[&dyn EncodeControl]) -> Answer {
         let mut grouped: Vec<(&str, Vec<&[u8]>)> = Vec::new();
         for (name, value) in text.lines().map(split_line) {
@@ -451,6 +463,7 @@ impl Client {
         self.send(&Request::Add(request), controls)
     }
 
+    /// Adds an entry, and panics if that fails.
     pub fn must_add(&mut self, dn: &str, text: &str) {
         let answer = self.add(dn, text);
         assert_eq!(answer.brief(), (0, ""), "adding {dn}");
@@ -461,6 +474,7 @@ impl Client {
         self.modify_with(dn, text, &[])
     }
 
+    /// Modifies an entry; `text` is in the form of LDIF changes.
     pub fn modify_with(&mut self, dn: &str, text: &str, controls: &[&dyn EncodeControl]) -> Answer {
         let mut parts: Vec<(ModifyOperation, &str, Vec<&[u8]>)> = Vec::new();
         let mut open = false;
@@ -499,10 +513,12 @@ impl Client {
         self.send(&Request::Modify(request), controls)
     }
 
+    /// Deletes an entry.
     pub fn delete(&mut self, dn: &str) -> Answer {
         self.delete_with(dn, &[])
     }
 
+    /// Deletes an entry, with controls.
     pub fn delete_with(&mut self, dn: &str, controls: &[&dyn EncodeControl]) -> Answer {
         self.send(&Request::Delete(dn.as_bytes()), controls)
     }
@@ -512,6 +528,7 @@ impl Client {
         self.rename_with(dn, new_rdn, true, new_superior, &[])
     }
 
+    /// Renames an entry, with controls.
     pub fn rename_with(
         &mut self,
         dn: &str,
@@ -552,6 +569,7 @@ impl Client {
         )
     }
 
+    /// The entries that a search finds.
     pub fn search(&mut self, base: &str, scope: Scope, filter: &str, names: &[&str]) -> Vec<String> {
         let identity = Arc::clone(&self.session.identity);
         self.become_("cn=root,dc=ex");
@@ -566,6 +584,7 @@ impl Client {
         self.search_with(base, scope, filter, names, &[&manage])
     }
 
+    /// Searches with controls.
     pub fn search_with(
         &mut self,
         base: &str,

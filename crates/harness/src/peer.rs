@@ -11,8 +11,10 @@ use ironbark_store::{ChangeRecord, ContextVector, Csn, Effect, Record, Scope, Vi
 
 use crate::Site;
 
+/// Settings of a database that keeps its log.
 pub const LINES: &str = "changelog-size 100000000\nenvflags nosync";
 
+/// The database of a site.
 pub fn context(site: &Site) -> Arc<NamingContext> {
     let configuration = site.directory.configuration();
     Arc::clone(configuration.contexts.first().expect("a database"))
@@ -25,10 +27,12 @@ pub fn view<T>(site: &Site, read: impl FnOnce(View<'_>) -> T) -> T {
     read(snapshot.view())
 }
 
+/// A name by the schema of a site.
 pub fn dn(site: &Site, text: &str) -> Dn {
     Dn::parse(&site.directory.configuration().schema, text.as_bytes()).expect("a DN")
 }
 
+/// What a consumer of everything maps.
 pub fn mapping(site: &Site) -> ReplicaMapping {
     ReplicaMapping {
         line: 1,
@@ -88,11 +92,13 @@ fn value(attributes: &[(Box<str>, Vec<Vec<u8>>)], name: &str) -> String {
     String::from_utf8_lossy(values.first().expect("a value")).into_owned()
 }
 
+/// An `entryUUID` as octets.
 pub fn uuid_octets(text: &str) -> [u8; 16] {
     let number = u128::from_str_radix(&text.replace('-', ""), 16);
     number.expect("a UUID").to_be_bytes()
 }
 
+/// The `entryCSN`.
 pub fn csn_of(entry: &ReplicatedEntry) -> Csn {
     Csn::parse(value(&entry.attributes, "entryCSN").as_bytes()).expect("a CSN")
 }
@@ -131,10 +137,12 @@ pub fn csn(server: u16, micros: u32) -> String {
     format!("20260102030405.{micros:06}Z#000000#{server:03x}#000000")
 }
 
+/// A CSN from its text.
 pub fn parsed(text: &str) -> Csn {
     Csn::parse(text.as_bytes()).expect("a CSN")
 }
 
+/// A message of a provider without CSN, outside of a refresh.
 pub fn message(mapping: ReplicaMapping, incoming: Incoming) -> Replicated {
     Replicated {
         incoming,
@@ -148,6 +156,7 @@ pub fn message(mapping: ReplicaMapping, incoming: Incoming) -> Replicated {
     }
 }
 
+/// Sends a message, and waits until it is applied.
 pub fn send(site: &Site, change: Replicated) -> Result<ReplicaOutcome, OperationError> {
     let receiver = site.directory.replicate(&context(site), Arc::new(change))?;
     receiver.blocking_recv().expect("an end")
@@ -159,6 +168,7 @@ pub fn refresh(site: &Site, mapping: ReplicaMapping, entry: &ReplicatedEntry) ->
     sent.expect("applied").kind
 }
 
+/// Sends a delete.
 pub fn delete(site: &Site, mapping: ReplicaMapping, uuid: [u8; 16], csn: Option<Csn>) -> OutcomeKind {
     let change = Replicated {
         csn,
@@ -167,6 +177,7 @@ pub fn delete(site: &Site, mapping: ReplicaMapping, uuid: [u8; 16], csn: Option<
     send(site, change).expect("applied").kind
 }
 
+/// The log of changes.
 pub fn rows(site: &Site) -> Vec<ChangeRecord> {
     view(site, |view| {
         let rows = view.changes(0).expect("readable");
@@ -195,15 +206,18 @@ pub fn deletes_of(site: &Site) -> BTreeMap<[u8; 16], Csn> {
     gone
 }
 
+/// The context CSNs.
 pub fn vector(site: &Site) -> ContextVector {
     let vector = view(site, |view| view.context_vector()).expect("readable");
     vector.unwrap_or_default()
 }
 
+/// A digest of all entries.
 pub fn content(site: &Site) -> [u8; 32] {
     view(site, |view| view.content_digest()).expect("readable")
 }
 
+/// The CSN of the delete of an entry, if the log has it.
 pub fn tombstone(site: &Site, uuid: [u8; 16]) -> Option<Csn> {
     let tombstone = view(site, |view| view.tombstone(&uuid)).expect("readable");
     tombstone.map(|(csn, _)| csn)

@@ -61,7 +61,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<bool> {
         times.add(&program.name, ran.cpu_s);
         let bad = ran.tests.iter().filter(|test| !test.passed);
         failed.extend(bad.map(|test| format!("{} {}", program.name, test.name)));
-        if !ran.passed && ran.tests.iter().all(|test| test.passed) {
+        if ran.failed && ran.tests.iter().all(|test| test.passed) {
             failed.push(program.name.clone());
         }
         tests.extend(ran.tests.into_iter().map(|test| (program.name.as_str(), test)));

@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -18,34 +17,37 @@ pub(super) struct Test {
 }
 
 /// What a program did.
+#[derive(Default)]
 pub(super) struct Ran {
     pub(super) tests: Vec<Test>,
+    /// By the clock.
+    pub(super) seconds: f64,
+    /// Of the processor, for the program and what it started.
     pub(super) cpu_s: f64,
-    pub(super) passed: bool,
+    /// A test failed, or the program itself.
+    pub(super) failed: bool,
 }
 
 /// Runs the tests of a program whose names contain one of `filters`; all, if there is none.
 pub(super) fn run(program: &Program, filters: &[String]) -> Result<Ran> {
-    let begin = Instant::now();
-    let cpu_before = processor::of_children()?;
-    let (tests, passed) = if program.has_harness {
-        with_harness(program, filters)?
+    let before = processor::of_children()?;
+    let mut ran = Ran::default();
+    if program.has_harness {
+        with_harness(program, filters, &mut ran)?;
     } else if filters.is_empty() {
-        let status = command(program).status()?;
-        (Vec::new(), status.success())
-    } else {
-        (Vec::new(), true)
-    };
-    let cpu_s = processor::of_children()? - cpu_before;
-    if !tests.is_empty() || !passed {
-        let count = tests.len();
-        let seconds = begin.elapsed().as_secs_f64();
+        ran.failed = !command(program).status()?.success();
+    }
+    ran.cpu_s = processor::of_children()? - before;
+    if !ran.tests.is_empty() || ran.failed {
         println!(
-            "{:<30} {count:>5} tests {seconds:>7.1} s, processor {cpu_s:>7.1} s",
-            program.name
+            "{:<28} {:>5} tests {:>7.1} s, processor {:>7.1} s",
+            program.name,
+            ran.tests.len(),
+            ran.seconds,
+            ran.cpu_s
         );
     }
-    Ok(Ran { tests, cpu_s, passed })
+    Ok(ran)
 }
 
 fn command(program: &Program) -> Command {
@@ -59,7 +61,7 @@ fn command(program: &Program) -> Command {
     command
 }
 
-fn with_harness(program: &Program, filters: &[String]) -> Result<(Vec<Test>, bool)> {
+fn with_harness(program: &Program, filters: &[String], ran: &mut Ran) -> Result<()> {
     let mut child = command(program)
         // The times and the machine's form of a report are not stable yet: the variable permits them at run time.
         .env("RUSTC_BOOTSTRAP", "1")
@@ -68,32 +70,35 @@ fn with_harness(program: &Program, filters: &[String]) -> Result<(Vec<Test>, boo
         .stdout(Stdio::piped())
         .spawn()
         .with_context(|| program.executable.display().to_string())?;
-    let mut tests = Vec::new();
     let output = child.stdout.take().context("no output")?;
     for line in BufReader::new(output).split(b'\n') {
         let line = line?;
-        // Programs that tests start may write between.
-        let Ok(event) = serde_json::from_slice::<Event>(&line) else {
-            println!("{}", String::from_utf8_lossy(&line));
-            continue;
-        };
-        let outcome = match (&*event.kind, &*event.event) {
-            ("test", "ok") => true,
-            ("test", "failed") => false,
-            _ => continue,
-        };
-        let name = event.name.unwrap_or_default();
-        if !outcome {
-            println!("\n---- {} {name}\n{}", program.name, event.stdout.unwrap_or_default());
+        match serde_json::from_slice::<Event>(&line) {
+            Ok(event) => take(program, event, ran),
+            // Tests and what they start may write between.
+            Err(_) => println!("{}", String::from_utf8_lossy(&line)),
         }
-        tests.push(Test {
-            name,
-            seconds: event.exec_time.unwrap_or_default(),
-            passed: outcome,
-        });
     }
-    let status = child.wait()?;
-    Ok((tests, status.success()))
+    ran.failed = !child.wait()?.success();
+    Ok(())
+}
+
+fn take(program: &Program, event: Event, ran: &mut Ran) {
+    let seconds = event.exec_time.unwrap_or_default();
+    let passed = match (&*event.kind, &*event.event) {
+        ("test", "ok") => true,
+        ("test", "failed") => false,
+        ("suite", "ok" | "failed") => {
+            ran.seconds = seconds;
+            return;
+        }
+        _ => return,
+    };
+    let name = event.name.unwrap_or_default();
+    if !passed {
+        println!("\n---- {} {name}\n{}", program.name, event.stdout.unwrap_or_default());
+    }
+    ran.tests.push(Test { name, seconds, passed });
 }
 
 /// A line of the report.

@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use ironbark_testkit::repository_root;
 
-/// `file::function` of each test below a folder of tests, with the folder before the file. `main.rs` has no name of its
-/// own.
+/// `file::function` of each test below a folder of tests, with the folder before the file. `main.rs` and
+/// `mod.rs` have no name of their own.
 fn tests_in(folder: &Path, above: &str, found: &mut BTreeSet<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -15,7 +15,7 @@ fn tests_in(folder: &Path, above: &str, found: &mut BTreeSet<String>) {
             continue;
         }
         let place = match stem.as_str() {
-            "main" => above.to_owned(),
+            "main" | "mod" => above.to_owned(),
             _ => format!("{above}{stem}::"),
         };
         let text = fs::read_to_string(&path).unwrap_or_default();

@@ -10,12 +10,12 @@
 
 mod connections;
 mod descriptors;
-mod entries;
+pub(crate) mod entries;
 mod followers;
 mod pipelines;
 mod process;
 mod slow_readers;
-mod wire;
+pub(crate) mod wire;
 
 use std::fs;
 use std::process::{Child, Command};

@@ -83,10 +83,8 @@ pub(super) fn check_definitions(
         let count = seen.entry(key.clone()).or_insert(usize::from(is_built_in));
         *count += 1;
         if *count > had.max(1) {
-            return Err(ConfigError::Definition {
-                location: one.location.clone(),
-                reason: format!("Duplicate {}: \"{}\"", key.0, key.1),
-            });
+            let text = format!("Duplicate {}: \"{}\"", key.0, key.1);
+            return Err(ConfigError::of_setting(&one.location, key.0, text));
         }
     }
     Ok(())

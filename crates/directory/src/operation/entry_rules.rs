@@ -82,8 +82,8 @@ fn former_class(schema: &Schema, entry: &Checked<'_>) -> Result<Option<ClassNumb
     }
 }
 
-/// The attributes of the RDN of a new entry must be able to name it. What the entry lacks is added, except a second value
-/// of a single-valued attribute.
+/// The attributes of the RDN of a new entry must be able to name it. What the entry lacks is added, except a second
+/// value of a single-valued attribute.
 fn check_new_name(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> Result<(), OperationError> {
     for (description, value) in entry.name.leaf_assertions(schema) {
         check_naming_attribute(schema, &description, entry.relax)?;

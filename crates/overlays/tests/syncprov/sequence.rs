@@ -117,7 +117,7 @@ fn run(steps: &[Step]) {
                 }
             }
             Step::ForgetLog => site.forget_log(),
-            Step::Change(change) => ironbark_harness::changes::make(&mut site, change),
+            Step::Change(change) => changes::make(&mut site, change),
         }
     }
     look(&mut site, &mut client, &mut consumers);

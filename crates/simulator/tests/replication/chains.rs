@@ -17,7 +17,7 @@ fn run(events: &[Event]) {
     world.all_are_equal();
 }
 
-fn at_first(change: crate::changes::Change) -> Event {
+fn at_first(change: ironbark_harness::changes::Change) -> Event {
     Event::Change(0, change)
 }
 

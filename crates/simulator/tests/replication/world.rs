@@ -6,7 +6,7 @@ use ironbark_store::Csn;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
-    Event, WHOLE, changes,
+    Event, WHOLE,
     ledger::{self, Ledger},
     link::{Content, Ends, Link},
     node::{Kind, Node, Replicator},

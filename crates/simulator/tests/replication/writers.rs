@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::{Event, changes, config, event, node::Replicator, world::World};
+use crate::{Event, config, event, node::Replicator, world::World};
 
 /// Who follows whom.
 #[derive(Clone, Copy, Debug)]
