@@ -1,7 +1,7 @@
 # The menu of the repository; `make` prints it.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build deb deb-arm64 tarball test-deb test-systemd image test-chart demo demo-cluster bench-slapd bench-ycsb paper soak fuzz test-cluster-faults deny instructions test test-gssapi fmt lint tidy
+.PHONY: help deps record test-slapd build deb deb-arm64 tarball test-deb test-systemd image test-chart demo demo-cluster bench-slapd bench-ycsb paper soak fuzz test-cluster-faults deny instructions test test-gssapi fmt lint tidy
 
 CARGO ?= cargo
 
@@ -61,7 +61,7 @@ fuzz: deps ## Fuzz every parser, and operations beside a model, for an hour in a
 	@scripts/fuzz.sh $(MINUTES)
 
 test-cluster-faults: deps ## Faults of all kinds strike a cluster under load for an hour (MINUTES=..., SEED=...); a judge reads what clients saw
-	MINUTES=$(MINUTES) $(CARGO) test --package ironbark-acceptance --locked --test cluster history
+	MINUTES=$(MINUTES) $(CARGO) test --package ironbark-acceptance --locked --test all cluster::history
 
 image: ## Build the container image target/ironbark-image.tar with buildah, without a daemon (docs/container.md)
 	@scripts/deps.sh image
@@ -80,10 +80,17 @@ instructions: deps ## Count the instructions of the hot paths (callgrind) and co
 test: ## Run everything that a change must pass (the same as .ci/run)
 	@.ci/run
 
+record: deps ## Ask Debian's slapd again for its answers in the tests, and write them down (crates/acceptance/tests/recorded, scenarios)
+	rm -rf crates/acceptance/tests/recorded
+	IRONBARK_SLAPD=record $(CARGO) xtask test --package acceptance
+
+test-slapd: deps ## Compare the recorded answers of slapd with those of Debian's slapd (each night, not at each change)
+	IRONBARK_SLAPD=compare $(CARGO) xtask test --package acceptance
+
 test-gssapi: ## Build the feature gssapi and test it with a KDC (make test does not: it needs libclang and a build of its own)
 	@scripts/deps.sh gssapi
-	$(CARGO) test --package ironbark-acceptance --features gssapi --locked --test clients gssapi
-	$(CARGO) test --package ironbark-client --features gssapi --locked --test connect gssapi
+	$(CARGO) test --package ironbark-acceptance --features gssapi --locked --test all clients::gssapi
+	$(CARGO) test --package ironbark-client --features gssapi --locked --test all connect::gssapi
 
 fmt: ## Format the Rust code
 	$(CARGO) fmt --all

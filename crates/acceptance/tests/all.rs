@@ -40,6 +40,7 @@ mod replication;
 mod retcode;
 mod robustness;
 mod sasl;
+mod scenarios;
 mod schema_forms;
 mod search;
 mod slapadd;

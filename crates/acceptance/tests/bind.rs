@@ -4,7 +4,9 @@
 
 use std::fmt::Write as _;
 
-use ironbark_testkit::{Credentials, Flavor, Server, TestkitError, Tool, Transcript, assert_same, assert_same_answers};
+use ironbark_testkit::{
+    Credentials, Flavor, Server, TestkitError, Tool, Transcript, assert_same, assert_same_answers, assert_same_now,
+};
 
 const DATA: &str = include_str!("data/example.ldif");
 const ANN: &str = "uid=ann,ou=People,dc=example,dc=com";
@@ -30,73 +32,6 @@ fn same_binds(config: &str, binds: &[(&str, &str)]) {
         }
         Ok(())
     });
-}
-
-const BINDS: &[(&str, &str)] = &[
-    (ANN, "annspass"),
-    (ANN, "wrong"),
-    (ANN, "AnnsPass"),
-    (ANN, ""),
-    ("UID=Ann, ou=people,dc=example,dc=com", "annspass"),
-    ("", ""),
-    ("", "password without a name"),
-    ("uid=nobody,ou=People,dc=example,dc=com", "x"),
-    ("ou=People,dc=example,dc=com", "x"),
-    ("cn=x,o=elsewhere", "x"),
-    ("no dn", "x"),
-    (ROOT, "secret"),
-    (ROOT, "wrong"),
-    (ROOT, ""),
-    ("cn=Subschema", "x"),
-];
-
-#[test]
-fn a_bind_is_answered_as_slapd_does() {
-    same_binds(Server::PEOPLE_CONFIG, BINDS);
-}
-
-#[test]
-fn disallow_and_allow_change_what_a_bind_may_be() {
-    for directive in [
-        "disallow bind_anon",
-        "disallow bind_simple",
-        "allow bind_anon_cred",
-        "allow bind_anon_dn",
-        "require authc",
-        "require bind",
-        "allow bind_anon_dn bind_anon_cred",
-    ] {
-        // The data is added by the rootdn, which a server without simple binds would refuse.
-        let data = if directive == "disallow bind_simple" { "" } else { DATA };
-        assert_same_answers(&format!("{directive}\n{}", Server::PEOPLE_CONFIG), data, |transcript| {
-            transcript.client("ldapwhoami", &Credentials::Anonymous, &[], "")?;
-            transcript.search(&["-b", "dc=example,dc=com", "-s", "base", "1.1"])?;
-            for (dn, password) in BINDS {
-                bind(transcript, dn, password)?;
-            }
-            Ok(())
-        });
-    }
-}
-
-#[test]
-fn ldap_version_2_is_allowed_only_on_request() {
-    for directive in ["", "allow bind_v2\n"] {
-        assert_same_answers(&format!("{directive}{}", Server::PEOPLE_CONFIG), DATA, |transcript| {
-            transcript.client(
-                "ldapsearch",
-                &Credentials::Anonymous,
-                &["-P", "2", "-b", "dc=example,dc=com", "-s", "base", "1.1"],
-                "",
-            )?;
-            transcript.client(
-                "ldapsearch",
-                &simple(ANN, "annspass"),
-                &["-P", "2", "-b", "dc=example,dc=com", "-s", "base", "1.1"],
-                "",
-            )
-        });
-    }
 }
 
 /// A stored password for the word `secret7`, by slapd's own tool and by crypt(3).
@@ -148,7 +83,7 @@ fn crypted(server: &Server) -> Vec<String> {
 #[test]
 fn every_scheme_of_stored_password_is_verified() {
     let mut passwords = stored_passwords();
-    assert_same(|flavor| {
+    assert_same_now(|flavor| {
         let modules = match flavor {
             Flavor::OpenLdap => "moduleload pw-sha2\n",
             Flavor::Ironbark => "moduleload pw-sha2.so\n",
@@ -215,61 +150,6 @@ fn a_rootdn_without_rootpw_binds_by_its_entry() {
         bind(&mut entry_only, ROOT, "secret")?;
         text.push_str(&entry_only.finish());
         Ok(text)
-    });
-}
-
-#[test]
-fn a_password_is_changed_by_its_owner_or_the_manager() {
-    let config = format!(
-        "{}access to attrs=userPassword by self write by anonymous auth by * none\naccess to * by * read\n",
-        Server::PEOPLE_CONFIG
-    );
-    assert_same_answers(&config, DATA, |transcript| {
-        let ann = simple(ANN, "annspass");
-        let bob = "uid=bob,ou=People,dc=example,dc=com";
-        // Wrong, missing or right old password; then by the manager for another.
-        transcript.client("ldappasswd", &ann, &["-a", "wrong", "-s", "second"], "")?;
-        transcript.client("ldappasswd", &ann, &["-s", "second"], "")?;
-        bind(transcript, ANN, "annspass")?;
-        bind(transcript, ANN, "second")?;
-        transcript.client(
-            "ldappasswd",
-            &simple(ANN, "second"),
-            &["-a", "second", "-s", "third"],
-            "",
-        )?;
-        bind(transcript, ANN, "third")?;
-        transcript.client("ldappasswd", &simple(ANN, "third"), &["-s", "stolen", bob], "")?;
-        transcript.client("ldappasswd", &Credentials::ROOT, &["-s", "given", bob], "")?;
-        bind(transcript, bob, "given")?;
-        transcript.client(
-            "ldappasswd",
-            &Credentials::ROOT,
-            &["-a", "wrong", "-s", "again", bob],
-            "",
-        )?;
-        bind(transcript, bob, "again")?;
-        transcript.client(
-            "ldappasswd",
-            &Credentials::ROOT,
-            &["-s", "x", "uid=none,ou=People,dc=example,dc=com"],
-            "",
-        )?;
-        transcript.client(
-            "ldappasswd",
-            &Credentials::ROOT,
-            &["-s", "x", "ou=People,dc=example,dc=com"],
-            "",
-        )?;
-        transcript.client("ldappasswd", &Credentials::ROOT, &["-s", "x", "no dn"], "")?;
-        transcript.client("ldappasswd", &Credentials::ROOT, &["-s", "x"], "")?;
-        transcript.client("ldappasswd", &Credentials::Anonymous, &["-s", "x", ANN], "")?;
-        transcript.client(
-            "ldappasswd",
-            &Credentials::Anonymous,
-            &["-a", "third", "-s", "x", ANN],
-            "",
-        )
     });
 }
 

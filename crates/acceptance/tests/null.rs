@@ -6,9 +6,7 @@ use crate::common;
 use std::fmt::Write as _;
 
 use common::converted;
-use ironbark_testkit::{
-    Credentials, Flavor, NormalizedLdif, Server, TestkitError, Tool, assert_same, assert_same_answers,
-};
+use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, TestkitError, Tool, assert_same};
 
 /// A database that keeps nothing, with these settings, before one that keeps entries.
 fn config(settings: &str) -> String {
@@ -26,11 +24,6 @@ const ROOT: Credentials<'static> = Credentials::Simple {
     password: "nil",
 };
 
-const ANYBODY: Credentials<'static> = Credentials::Simple {
-    dn: "uid=anybody,ou=anywhere,cn=nothing,o=void",
-    password: "anything",
-};
-
 const CHANGES: [&str; 9] = [
     "dn: cn=x,ou=missing,cn=nothing,o=void\nchangetype: add\nobjectClass: person\ncn: y\n",
     "dn: cn=x,o=second\nchangetype: add\nobjectClass: person\ncn: x\nsn: x\n",
@@ -42,86 +35,6 @@ const CHANGES: [&str; 9] = [
     "dn: cn=nothing,o=void\nchangetype: delete\n",
     "dn: rubbish\nchangetype: delete\n",
 ];
-
-#[test]
-fn everything_succeeds_and_nothing_is_found() {
-    assert_same_answers(&config(""), "", |transcript| {
-        transcript.search(&["-s", "base", "-b", "", "namingContexts"])?;
-        for scope in ["base", "one", "sub", "children"] {
-            transcript.search(&["-s", scope, "-b", "cn=x,cn=nothing,o=void"])?;
-        }
-        transcript.search(&["-b", "o=second", "-E", "pr=5/noprompt", "(cn=*)"])?;
-        transcript.search(&["-b", "cn=nothing,o=void", "-e", "!assert=(cn=*)"])?;
-        for change in CHANGES {
-            transcript.client("ldapmodify", &ROOT, &[], change)?;
-            // The database does not decide whether a client may write at all.
-            transcript.client("ldapmodify", &Credentials::Anonymous, &[], change)?;
-            transcript.client("ldapmodify", &Credentials::ROOT, &[], change)?;
-        }
-        for extension in ["!preread=*", "postread=cn", "!assert=(cn=x)", "!noop"] {
-            for change in [CHANGES[1], CHANGES[3], CHANGES[5], CHANGES[7]] {
-                transcript.client("ldapmodify", &ROOT, &["-e", extension], change)?;
-            }
-        }
-        for assertion in ["cn:x", "nothing:x", "userPassword:secret"] {
-            transcript.client("ldapcompare", &ROOT, &["cn=x,cn=nothing,o=void", assertion], "")?;
-        }
-        transcript.client(
-            "ldapcompare",
-            &ROOT,
-            &["-e", "!assert=(cn=x)", "cn=x,o=second", "cn:x"],
-            "",
-        )?;
-        transcript.client("ldappasswd", &ROOT, &["-s", "new", "cn=x,cn=nothing,o=void"], "")?;
-        transcript.client(
-            "ldappasswd",
-            &ROOT,
-            &["-a", "old", "-s", "new", "cn=x,cn=nothing,o=void"],
-            "",
-        )?;
-        for program in ["ldapwhoami", "ldapsearch"] {
-            transcript.client(program, &ROOT, &[], "")?;
-            transcript.client(program, &ANYBODY, &[], "")?;
-        }
-        Ok(())
-    });
-}
-
-#[test]
-fn bind_lets_anybody_in_and_dosearch_finds_the_suffix() {
-    assert_same_answers(&config("bind on\ndosearch on"), "", |transcript| {
-        transcript.client("ldapwhoami", &ROOT, &[], "")?;
-        transcript.client("ldapwhoami", &ANYBODY, &[], "")?;
-        transcript.client("ldapmodify", &ANYBODY, &[], CHANGES[0])?;
-        let elsewhere = Credentials::Simple {
-            dn: "uid=anybody,dc=example,dc=com",
-            password: "anything",
-        };
-        transcript.client("ldapwhoami", &elsewhere, &[], "")?;
-        for scope in ["base", "one", "sub", "children"] {
-            for filter in ["(objectClass=*)", "(sn=never)"] {
-                transcript.search(&["-s", scope, "-b", "cn=x,cn=nothing,o=void", filter])?;
-            }
-        }
-        transcript.search(&["-b", "o=second", "(cn=*)", "cn"])?;
-        transcript.search(&["-b", "cn=nothing,o=void", "-A"])?;
-        Ok(())
-    });
-    let rules = "dosearch on\naccess to dn.base=cn=nothing,o=void by anonymous none by * read";
-    assert_same_answers(&config(rules), "", |transcript| {
-        transcript.search(&["-b", "cn=nothing,o=void"])?;
-        transcript.root_search(&["-b", "cn=nothing,o=void"])
-    });
-}
-
-#[test]
-fn read_only_and_restrictions_hold() {
-    assert_same_answers(&config("readonly on\nrestrict search"), "", |transcript| {
-        transcript.client("ldapmodify", &ROOT, &[], CHANGES[0])?;
-        transcript.client("ldapmodify", &ROOT, &[], CHANGES[7])?;
-        transcript.search(&["-b", "cn=nothing,o=void"])
-    });
-}
 
 #[test]
 fn tools_find_nothing_and_load_into_nothing() {

@@ -13,31 +13,6 @@ fn with_overlay() -> String {
 }
 
 #[test]
-fn entries_are_sorted_by_the_keys() {
-    assert_same_answers(&with_overlay(), DATA, |transcript| {
-        for keys in [
-            "-uid:caseIgnoreOrderingMatch",
-            "uid:caseIgnoreOrderingMatch",
-            "sn:caseIgnoreOrderingMatch/-uid:caseIgnoreOrderingMatch",
-            "createTimestamp/-uid:caseIgnoreOrderingMatch",
-            "preferredLanguage:caseIgnoreOrderingMatch/uid:2.5.13.3",
-        ] {
-            for critical in ["", "!"] {
-                transcript.search(&[
-                    "-b",
-                    BASE,
-                    "-E",
-                    &format!("{critical}sss={keys}"),
-                    "(objectClass=inetOrgPerson)",
-                    "uid",
-                ])?;
-            }
-        }
-        Ok(())
-    });
-}
-
-#[test]
 fn a_sorted_search_is_paged_in_its_order() {
     // Without slapd: it answers `busy` if the next page is requested before it has finished with the last one.
     let server = Server::start(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use ironbark_testkit::{Credentials, Flavor, Server, Transcript, assert_same_answers};
+use ironbark_testkit::{Flavor, Server, Transcript, assert_same_answers};
 
 const DATA: &str = include_str!("data/example.ldif");
 const BASE: &str = "dc=example,dc=com";
@@ -406,78 +406,6 @@ fn renaming_moves_entries_and_their_trees() {
         ),
     ];
     same_changes(&changes.iter().map(String::as_str).collect::<Vec<_>>());
-}
-
-#[test]
-fn one_ldif_stops_at_the_first_failure_unless_told_to_go_on() {
-    let changes = "dn: cn=one,dc=example,dc=com\nchangetype: add\nobjectClass: person\ncn: one\nsn: one\n\n\
-        dn: cn=two,dc=example,dc=com\nchangetype: add\nobjectClass: person\ncn: two\n\n\
-        dn: cn=three,dc=example,dc=com\nchangetype: add\nobjectClass: person\ncn: three\nsn: three\n";
-    assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
-        transcript.modify(changes)?;
-        transcript.client("ldapmodify", &Credentials::ROOT, &["-c"], changes)?;
-        transcript.client("ldapmodify", &Credentials::ROOT, &["-n"], changes)?;
-        transcript.search(&["-b", BASE, "1.1"])
-    });
-}
-
-#[test]
-fn writing_needs_a_right() {
-    assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
-        let ann = Credentials::Simple {
-            dn: ANN,
-            password: "annspass",
-        };
-        for who in [Credentials::Anonymous, ann] {
-            for change in [
-                "dn: cn=x,dc=example,dc=com\nchangetype: add\nobjectClass: person\ncn: x\nsn: x\n",
-                "dn: uid=ann,ou=People,dc=example,dc=com\nchangetype: modify\nreplace: title\ntitle: x\n",
-                "dn: uid=ann,ou=People,dc=example,dc=com\nchangetype: delete\n",
-                "dn: uid=none,ou=People,dc=example,dc=com\nchangetype: delete\n",
-                "dn: uid=ann,ou=People,dc=example,dc=com\nchangetype: modrdn\nnewrdn: uid=x\ndeleteoldrdn: 1\n",
-            ] {
-                transcript.client("ldapmodify", &who, &[], change)?;
-            }
-        }
-        Ok(())
-    });
-}
-
-#[test]
-fn a_read_only_database_takes_no_writes() {
-    let config = format!("{}readonly on\n", Server::PEOPLE_CONFIG);
-    assert_same_answers(&config, "", |transcript| {
-        transcript.modify("dn: dc=example,dc=com\nchangetype: add\nobjectClass: domain\ndc: example\n")?;
-        transcript.modify("dn: dc=example,dc=com\nchangetype: delete\n")?;
-        transcript.search(&["-b", BASE])
-    });
-}
-
-#[test]
-fn attributes_kept_by_the_server_are_named_after_the_writer() {
-    assert_same_answers(
-        &format!("{}access to * by * write\n", Server::PEOPLE_CONFIG),
-        DATA,
-        |transcript| {
-            let ann = Credentials::Simple {
-                dn: ANN,
-                password: "annspass",
-            };
-            transcript.client(
-                "ldapadd",
-                &ann,
-                &[],
-                "dn: cn=x,dc=example,dc=com\nobjectClass: person\ncn: x\nsn: x\n",
-            )?;
-            transcript.client(
-                "ldapmodify",
-                &Credentials::Anonymous,
-                &[],
-                "dn: ou=People,dc=example,dc=com\nchangetype: modify\nreplace: l\nl: x\n",
-            )?;
-            transcript.search(&["-b", BASE, "creatorsName", "modifiersName"])
-        },
-    );
 }
 
 #[test]

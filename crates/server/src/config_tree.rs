@@ -107,7 +107,9 @@ impl ConfigTree {
         }
         let read = olc::load_change(&tree, former, &by.configuration.schema);
         let read = match &from {
-            Origin::Client(Some(steps)) => read.or_else(|_| steps.load(&tree, &by.configuration.schema)),
+            Origin::Client(Some(steps)) => {
+                read.or_else(|error| steps.load(&tree, &by.configuration.schema).map_err(|_| error))
+            }
             _ => read,
         };
         let mut configuration = read.map_err(|error| refusal(&error))?;

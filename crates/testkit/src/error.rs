@@ -29,6 +29,14 @@ pub enum TestkitError {
         /// Its log.
         log: String,
     },
+    /// slapd gives another answer than the recorded one.
+    #[error("{}: slapd answers otherwise now (`make record`):\n{difference}", file.display())]
+    OtherAnswer {
+        /// The recording.
+        file: PathBuf,
+        /// What has changed.
+        difference: String,
+    },
     /// A condition did not come true in time.
     #[error("{what} did not come true within {seconds} s; the server's log:\n{log}")]
     Deadline {

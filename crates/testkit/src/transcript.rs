@@ -84,33 +84,59 @@ impl<'a> Transcript<'a> {
 
     /// Records an outcome under a title.
     pub fn note(&mut self, title: &str, outcome: &Outcome) {
-        let code = outcome
-            .code()
-            .map_or_else(|| "signal".to_owned(), |code| code.to_string());
-        let port = self.server.port().to_string();
-        let dir = self.server.layout().path().to_string_lossy();
-        let mut blocks: Vec<&str> = outcome
-            .stdout
-            .split("\n\n")
-            .map(|block| block.trim_matches('\n'))
-            .collect();
+        let answer = format!(
+            "= exit {}\n{}\n{}\n",
+            status(outcome),
+            self.blocks(&outcome.stdout),
+            outcome.stderr
+        );
+        self.text.push_str("# ");
+        self.text.push_str(title.trim_end());
+        self.text.push('\n');
+        self.text.push_str(&self.fixed(&answer));
+    }
+
+    /// An outcome as it stands in a [`crate::Script`].
+    pub(crate) fn marked(&self, outcome: &Outcome) -> String {
+        let mut text = self.blocks(&outcome.stdout);
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        for line in outcome.stderr.lines() {
+            text.push_str(format!("! {line}").trim_end());
+            text.push('\n');
+        }
+        text.push_str(&format!("= {}\n", status(outcome)));
+        self.fixed(&text)
+    }
+
+    fn blocks(&self, output: &str) -> String {
+        let mut blocks: Vec<&str> = output.split("\n\n").map(|block| block.trim_matches('\n')).collect();
         blocks.retain(|block| !block.is_empty());
         if self.is_unordered {
             blocks.sort_unstable();
         }
-        let answer = format!("= exit {code}\n{}\n{}\n", blocks.join("\n\n"), outcome.stderr)
-            .replace(&port, "PORT")
-            .replace(&*dir, "DIR");
-        self.text.push_str("# ");
-        self.text.push_str(title.trim_end());
-        self.text.push('\n');
-        self.text.push_str(&answer);
+        blocks.join("\n\n")
+    }
+
+    /// Fixed words in place of the port and the directory.
+    fn fixed(&self, text: &str) -> String {
+        let port = self.server.port().to_string();
+        let dir = self.server.layout().path().to_string_lossy();
+        text.replace(&port, "PORT").replace(&*dir, "DIR")
     }
 
     /// The text.
     pub fn finish(self) -> String {
         self.text
     }
+}
+
+/// The exit status.
+fn status(outcome: &Outcome) -> String {
+    outcome
+        .code()
+        .map_or_else(|| "signal".to_owned(), |code| code.to_string())
 }
 
 impl fmt::Display for Transcript<'_> {

@@ -71,7 +71,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<bool> {
     }
     print_slowest(&mut tests);
     println!(
-        "\n{} tests in {} programs, {:.0} s.",
+        "\n{} tests in {} programs, {:.0} s of the processor (its speed: {speed:.3} s).",
         tests.len(),
         programs.len(),
         times.total()

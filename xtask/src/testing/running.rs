@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::thread;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -66,6 +67,7 @@ fn with_harness(program: &Program, filters: &[String], ran: &mut Ran) -> Result<
         // The times and the machine's form of a report are not stable yet: the variable permits them at run time.
         .env("RUSTC_BOOTSTRAP", "1")
         .args(["-Z", "unstable-options", "--report-time", "--format", "json"])
+        .arg(format!("--test-threads={}", threads()))
         .args(filters)
         .stdout(Stdio::piped())
         .spawn()
@@ -81,6 +83,11 @@ fn with_harness(program: &Program, filters: &[String], ran: &mut Ran) -> Result<
     }
     ran.failed = !child.wait()?.success();
     Ok(())
+}
+
+/// Tests at a time. Many wait for the programs that they start.
+fn threads() -> usize {
+    2 * thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn take(program: &Program, event: Event, ran: &mut Ran) {

@@ -36,9 +36,12 @@ pub(crate) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
 fn is_data(path: &str) -> bool {
     const SUFFIXES: [&str; 5] = [".ldif", ".lock", ".snap", ".proptest-regressions", ".csv"];
     SUFFIXES.iter().any(|suffix| path.ends_with(suffix))
-        || path
-            .split('/')
-            .any(|part| matches!(part, "data" | "corpus" | "proptest-regressions"))
+        || path.split('/').any(|part| {
+            matches!(
+                part,
+                "data" | "corpus" | "proptest-regressions" | "recorded" | "scenarios"
+            )
+        })
 }
 
 /// A path below a user's home. A `homeDirectory` value, or a name with a placeholder (`/home/{uid}`), is data.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ironbark_testkit::{Credentials, TestkitError, Tool, assert_same};
+use ironbark_testkit::{Credentials, TestkitError, Tool, assert_same_now};
 
 use super::image::{Image, hashed};
 
@@ -122,7 +122,7 @@ fn tree() -> String {
 
 #[test]
 fn the_image_comes_up() {
-    assert_same(|flavor| -> Result<String, TestkitError> {
+    assert_same_now(|flavor| -> Result<String, TestkitError> {
         let mut image = Image::empty(flavor)?;
         let initial = initial(&image);
         let file = image

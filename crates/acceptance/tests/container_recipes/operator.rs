@@ -1,6 +1,6 @@
 //! The image of Symas' operator: Debian's installation, changed with slapmodify before the server starts.
 
-use ironbark_testkit::{Credentials, Flavor, TestkitError, Tool, assert_same};
+use ironbark_testkit::{Credentials, Flavor, TestkitError, Tool, assert_same_now};
 
 use super::debian;
 
@@ -10,7 +10,7 @@ const SUFFIX: &str = "dc=example,dc=com";
 fn the_image_comes_up() {
     let hashed = Tool::Passwd.run(Flavor::Ironbark, &["-h", "{ARGON2}", "-s", "secret"], "");
     let password = hashed.unwrap().success().unwrap().stdout;
-    assert_same(|flavor| -> Result<String, TestkitError> {
+    assert_same_now(|flavor| -> Result<String, TestkitError> {
         let mut image = debian::installed(flavor, SUFFIX)?;
         for change in [
             "dn: cn=module{0},cn=config\nchangetype: modify\nadd: olcModuleLoad\nolcModuleLoad: /usr/lib/ldap/argon2.so\n".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ironbark_testkit::{Credentials, Flavor, TestkitError, Tool, assert_same};
+use ironbark_testkit::{Credentials, Flavor, TestkitError, Tool, assert_same_now};
 
 use super::{
     debian,
@@ -159,7 +159,7 @@ fn change_passwords(image: &mut Image) -> Result<(), TestkitError> {
 
 #[test]
 fn the_image_comes_up() {
-    assert_same(|flavor: Flavor| {
+    assert_same_now(|flavor: Flavor| {
         let mut image = debian::installed(flavor, SUFFIX)?;
         image.launch()?;
         add_schema(&mut image)?;
@@ -199,7 +199,7 @@ fn the_image_comes_up() {
 
 #[test]
 fn the_image_comes_up_with_rfc2307bis_in_the_place_of_nis() {
-    assert_same(|flavor: Flavor| {
+    assert_same_now(|flavor: Flavor| {
         let mut image = debian::installed(flavor, SUFFIX)?;
         let schema = Image::schema();
         let layout = image.server.layout();

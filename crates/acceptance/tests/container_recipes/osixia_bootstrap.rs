@@ -1,6 +1,6 @@
 //! osixia/openldap 2.x: one file of LDIF, loaded with slapadd before the server starts.
 
-use ironbark_testkit::{Credentials, TestkitError, Tool, assert_same};
+use ironbark_testkit::{Credentials, TestkitError, Tool, assert_same_now};
 
 use super::image::{Image, hashed};
 
@@ -65,7 +65,7 @@ fn data() -> String {
 
 #[test]
 fn the_image_comes_up() {
-    assert_same(|flavor| -> Result<String, TestkitError> {
+    assert_same_now(|flavor| -> Result<String, TestkitError> {
         let mut image = Image::empty(flavor)?;
         let configuration = configuration(&image);
         image.tool_succeeds(Tool::Add, &["-n", "0"], &configuration)?;

@@ -1,6 +1,6 @@
 //! TLS: the images enable it first, and then require it.
 
-use ironbark_testkit::{Authority, Credentials, Flavor, TestkitError, Tool, assert_same};
+use ironbark_testkit::{Authority, Credentials, Flavor, TestkitError, Tool, assert_same_now};
 
 use super::{debian, image::Image};
 
@@ -44,7 +44,7 @@ fn unprotected(image: &mut Image) -> Result<(), TestkitError> {
 
 #[test]
 fn osixia_switches_it_on_and_enforces_it() {
-    assert_same(|flavor| {
+    assert_same_now(|flavor| {
         let mut image = certified(flavor)?;
         image.launch()?;
         let dir = image.dir();
@@ -70,7 +70,7 @@ fn osixia_switches_it_on_and_enforces_it() {
 
 #[test]
 fn bitnami_switches_it_on_and_requires_it() {
-    assert_same(|flavor| {
+    assert_same_now(|flavor| {
         let mut image = certified(flavor)?;
         image.launch()?;
         let dir = image.dir();
@@ -91,7 +91,7 @@ fn bitnami_switches_it_on_and_requires_it() {
 
 #[test]
 fn the_operator_configures_it_before_the_server_starts() {
-    assert_same(|flavor| {
+    assert_same_now(|flavor| {
         let mut image = certified(flavor)?;
         let dir = image.dir();
         let files = format!(

@@ -1,6 +1,6 @@
 //! vegardit/openldap: Debian's installation, its export reloaded with another schema, then LDIF over the socket.
 
-use ironbark_testkit::{Credentials, TestkitError, Tool, assert_same};
+use ironbark_testkit::{Credentials, TestkitError, Tool, assert_same_now};
 
 use super::{
     debian,
@@ -146,7 +146,7 @@ fn replication(image: &mut Image) -> Result<(), TestkitError> {
 
 #[test]
 fn the_image_comes_up() {
-    assert_same(|flavor| -> Result<String, TestkitError> {
+    assert_same_now(|flavor| -> Result<String, TestkitError> {
         let mut image = debian::installed(flavor, SUFFIX)?;
         exchange_schema(&mut image)?;
         image.launch()?;

@@ -1,6 +1,6 @@
 //! The root DSE, and refusals of requests about it and about the subschema subentry.
 
-use ironbark_testkit::{Credentials, Flavor, Server, assert_same, assert_same_answers};
+use ironbark_testkit::{Flavor, Server, assert_same};
 
 #[test]
 fn the_default_referral_and_the_protocol_version_are_shown_as_slapd_shows_them() {
@@ -73,43 +73,6 @@ fn overlay_ppolicy_brings_slapds_four_controls() {
         assert_eq!(new.len(), 4);
         Ok(new.join("\n"))
     });
-}
-
-#[test]
-fn start_tls_is_unknown_where_tls_is_not_configured() {
-    assert_same_answers(Server::PEOPLE_CONFIG, "", |transcript| {
-        transcript.search(&["-ZZ", "-b", "", "-s", "base", "1.1"])?;
-        transcript.search(&["-Z", "-b", "", "-s", "base", "1.1"])?;
-        for who in [Credentials::Anonymous, Credentials::ROOT] {
-            transcript.client("ldapexop", &who, &["1.3.6.1.4.1.1466.20037"], "")?;
-        }
-        Ok(())
-    });
-}
-
-#[test]
-fn writes_to_the_root_dse_and_the_subschema_subentry_are_refused_in_slapds_words() {
-    assert_same_answers(
-        &Server::people_config("referral ldap://root.example.com/", ""),
-        "",
-        |transcript| {
-            for who in [Credentials::Anonymous, Credentials::ROOT] {
-                for name in ["", "cn=Subschema"] {
-                    transcript.client("ldapdelete", &who, &[name], "")?;
-                    transcript.client("ldapmodrdn", &who, &[name, "cn=x"], "")?;
-                    let change = format!("dn: {name}\nchangetype: modify\nreplace: cn\ncn: x\n");
-                    transcript.client("ldapmodify", &who, &[], &change)?;
-                }
-                transcript.client(
-                    "ldapadd",
-                    &who,
-                    &[],
-                    "dn: cn=Subschema\nobjectClass: device\ncn: Subschema\n",
-                )?;
-            }
-            Ok(())
-        },
-    );
 }
 
 /// The identity does not change, as in slapd, which does not know the operation.

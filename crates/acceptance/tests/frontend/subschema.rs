@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ironbark_testkit::{Flavor, Server, TestkitError, assert_same, assert_same_answers, repository_root};
+use ironbark_testkit::{Flavor, Server, TestkitError, assert_same, repository_root};
 
 /// The additions of slapd 2.6 to the schema of ppolicy. slapd 2.5 does not have them.
 const LATER: [&str; 4] = [
@@ -106,29 +106,6 @@ fn the_entry_has_slapds_attributes_in_its_order_and_says_when_it_was_made() {
         assert_eq!(created.replace("create", "modify"), *modified);
         assert_eq!(created.len(), "createTimestamp: 20260102030405Z".len());
         Ok(names.join("\n"))
-    });
-}
-
-#[test]
-fn compare_obeys_the_assertion_control_where_entries_are_in_memory() {
-    assert_same_answers(Server::PEOPLE_CONFIG, "", |transcript| {
-        for dn in ["", "cn=Subschema"] {
-            for filter in [
-                "(objectClass=*)",
-                "(objectClass=nosuch)",
-                "(subschemaSubentry=*)",
-                "(!(objectClass=top))",
-            ] {
-                let control = format!("!assert={filter}");
-                transcript.client(
-                    "ldapcompare",
-                    &ironbark_testkit::Credentials::Anonymous,
-                    &["-e", &control, dn, "objectClass:top"],
-                    "",
-                )?;
-            }
-        }
-        Ok(())
     });
 }
 
