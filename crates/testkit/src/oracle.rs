@@ -1,7 +1,7 @@
 //! slapd's answers: recorded, so that a run of the tests does not start slapd for answers that never change.
 //!
-//! `IRONBARK_SLAPD=record` (`make record`) asks Debian's slapd and writes the recordings; `IRONBARK_SLAPD=compare` (`make
-//! test-slapd`) asks it and compares them. Otherwise they are only read.
+//! `IRONBARK_SLAPD=record` (`make record`) asks Debian's slapd and writes the recordings; `IRONBARK_SLAPD=compare`
+//! (`make test-slapd`) asks it and compares them. Otherwise they are only read.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
