@@ -33,7 +33,8 @@ fn problem(folder: &Path, file: &Path) -> Option<String> {
         Err(reason) => return Some(format!("{name}: {reason}")),
     };
     let answers = |flavor| Ok(script.answered_by(flavor, folder)?.to_string());
-    let theirs = Oracle::of_environment().answer(file, || answers(Flavor::OpenLdap));
+    let oracle = Oracle::of_environment();
+    let theirs = oracle.and_then(|oracle| oracle.answer(file, || answers(Flavor::OpenLdap)));
     match (theirs, answers(Flavor::Ironbark)) {
         (Err(error), _) | (_, Err(error)) => Some(format!("{name}: {error}")),
         (Ok(theirs), Ok(ours)) if theirs != ours => {

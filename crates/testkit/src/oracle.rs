@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::{TestkitError, difference, repository_root};
@@ -24,14 +25,16 @@ pub enum Oracle {
 impl Oracle {
     /// As the environment says.
     ///
-    /// # Panics
+    /// # Errors
     /// If the variable has another value than those above.
-    pub fn of_environment() -> Self {
+    pub fn of_environment() -> Result<Self, TestkitError> {
         match std::env::var(VARIABLE).as_deref() {
-            Err(_) => Self::Recorded,
-            Ok("record") => Self::Recording,
-            Ok("compare") => Self::Compared,
-            Ok(other) => panic!("{VARIABLE} is record or compare, not {other}"),
+            Err(_) => Ok(Self::Recorded),
+            Ok("record") => Ok(Self::Recording),
+            Ok("compare") => Ok(Self::Compared),
+            Ok(other) => Err(TestkitError::io(format!("{VARIABLE} is record or compare"))(
+                io::Error::other(other.to_owned()),
+            )),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{Flavor, Oracle, Server, TestkitError, Transcript, difference, oracle
 pub fn assert_same(mut scenario: impl FnMut(Flavor) -> Result<String, TestkitError>) {
     let recording = oracle::next_file();
     let problem = compare(Flavor::ALL, |flavor| match (flavor, &recording) {
-        (Flavor::OpenLdap, Some(file)) => Oracle::of_environment().answer(file, || scenario(flavor)),
+        (Flavor::OpenLdap, Some(file)) => Oracle::of_environment()?.answer(file, || scenario(flavor)),
         _ => scenario(flavor),
     });
     assert!(problem.is_none(), "{}", problem.unwrap_or_default());

@@ -64,7 +64,8 @@ impl Default for Given {
 impl Given {
     fn push(&mut self, line: &str) {
         if let Self::Here(text) = self {
-            *text += &format!("{}\n", line.strip_prefix(' ').unwrap_or(line));
+            text.push_str(line.strip_prefix(' ').unwrap_or(line));
+            text.push('\n');
         }
     }
 
@@ -124,8 +125,14 @@ impl Script {
             };
             match line.strip_prefix('<') {
                 Some(_) if !step.answer.is_empty() => return wrong("input comes before the answer"),
-                Some(input) => step.input += &format!("{}\n", input.strip_prefix(' ').unwrap_or(input)),
-                None => step.answer += &format!("{line}\n"),
+                Some(input) => {
+                    step.input.push_str(input.strip_prefix(' ').unwrap_or(input));
+                    step.input.push('\n');
+                }
+                None => {
+                    step.answer.push_str(line);
+                    step.answer.push('\n');
+                }
             }
         }
         if script.purpose.is_empty() {
@@ -139,7 +146,10 @@ impl Script {
         let (mark, rest) = line.split_at_checked(1).unwrap_or_default();
         match (mark, line.split_once(' ')) {
             ("#", _) if self.purpose.is_empty() => rest.trim_start().clone_into(&mut self.purpose),
-            ("#", _) => self.purpose += &format!("\n{}", rest.trim_start()),
+            ("#", _) => {
+                self.purpose.push('\n');
+                self.purpose.push_str(rest.trim_start());
+            }
             ("|", _) => self.configuration.push(rest),
             ("+", _) => self.content.push(rest),
             (_, Some(("conf", name))) => self.configuration = Given::File(name.to_owned()),

@@ -106,8 +106,7 @@ impl<'a> Transcript<'a> {
             text.push_str(format!("! {line}").trim_end());
             text.push('\n');
         }
-        text.push_str(&format!("= {}\n", status(outcome)));
-        self.fixed(&text)
+        self.fixed(&format!("{text}= {}\n", status(outcome)))
     }
 
     fn blocks(&self, output: &str) -> String {
