@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-use crate::common;
-
 use std::{
     fmt::Write as _,
     os::unix::{fs::MetadataExt as _, process::CommandExt as _},
@@ -11,7 +9,7 @@ use std::{
     process::Command,
 };
 
-use common::{PEOPLE, dump, prepared};
+use crate::common::{PEOPLE, dump, prepared};
 use ironbark_testkit::{Flavor, Server, Tool};
 
 fn running(lines: &str) -> Server {
@@ -60,7 +58,7 @@ fn dump_of(server: &Server, filter: &str) -> String {
 
 fn server_changes(server: &Server) -> String {
     let config = server.config_path().display().to_string();
-    common::succeed(&["changes", "-f", &config])
+    crate::common::succeed(&["changes", "-f", &config])
 }
 
 #[test]
@@ -180,7 +178,7 @@ fn a_dry_run_changes_no_index_of_a_stopped_server() {
 fn a_second_server_does_not_start_and_other_tools_are_refused() {
     let server = running("");
     let config = server.config_path().display().to_string();
-    let second = common::ironbark(&["slapd", "-d", "0", "-f", &config, "-h", "ldap://127.0.0.1:0/"]);
+    let second = crate::common::ironbark(&["slapd", "-d", "0", "-f", &config, "-h", "ldap://127.0.0.1:0/"]);
     let text = String::from_utf8_lossy(&second.stderr).into_owned();
     assert!(
         !second.status.success() && text.contains(&format!("in use by process {}", server.pid().unwrap())),

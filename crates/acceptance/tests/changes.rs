@@ -1,8 +1,6 @@
 //! The log of changes through the programs: `ironbark changes`, `contextCSN` in dumps and loads, backup and restore.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-use crate::common;
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -10,7 +8,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use common::{PEOPLE, ironbark, succeed};
+use crate::common::{PEOPLE, ironbark, succeed};
 use ironbark_ldif::{Attributes, Change, ModifyKind, NoFiles, Reader, RecordKind};
 use ironbark_testkit::{Flavor, NormalizedLdif, Server, Tool};
 

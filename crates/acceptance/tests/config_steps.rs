@@ -310,14 +310,14 @@ fn overlay(name: &str, rest: &str) -> String {
     format!("dn: olcOverlay={name},olcDatabase={{1}}mdb,cn=config\nchangetype: add\n{rest}olcOverlay: {name}\n")
 }
 
-#[test]
-fn an_element_of_the_schema_is_defined_once_as_in_slapd() {
+/// Definitions that slapd takes, and those that it refuses.
+fn definitions() -> Vec<String> {
     let attribute = "olcAttributeTypes: ( 1.3.6.1.4.1.32473.1 NAME 'mine' SUP name )";
     let class = "olcObjectClasses: ( 1.3.6.1.4.1.32473.2 NAME 'mineClass' SUP top AUXILIARY MAY cn )";
     let rule = "olcDitContentRules: ( 0.9.2342.19200300.100.4.5 NAME 'rule' MAY cn )";
     let syntax = "olcLdapSyntaxes: ( 1.3.6.1.4.1.32473.9 DESC 'x' X-SUBST '1.3.6.1.4.1.1466.115.121.1.15' )";
     let name = "olcObjectIdentifier: mineOID 1.3.6.1.4.1.32473";
-    let changes = [
+    vec![
         schema("my", attribute),
         schema("my", attribute),
         schema("other", attribute),
@@ -370,7 +370,12 @@ fn an_element_of_the_schema_is_defined_once_as_in_slapd() {
             "{99}at-the-end",
             "olcAttributeTypes: ( 1.3.6.1.4.1.32473.19 NAME 'end' SUP name )",
         ),
-    ];
+    ]
+}
+
+#[test]
+fn an_element_of_the_schema_is_defined_once_as_in_slapd() {
+    let changes = definitions();
     let [theirs, ours] = [Flavor::OpenLdap, Flavor::Ironbark].map(|flavor| {
         let (server, folder) = served(flavor, "");
         let answer = |change: &String| {

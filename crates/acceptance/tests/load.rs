@@ -5,11 +5,9 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
-use crate::common;
-
 use std::{collections::BTreeMap, fmt::Write as _, fs};
 
-use common::{ironbark, succeed};
+use crate::common::{ironbark, succeed};
 use ironbark_load::result::{Point, RunResult};
 use ironbark_testkit::{Flavor, Server, Tool, repository_root};
 

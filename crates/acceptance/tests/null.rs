@@ -1,11 +1,9 @@
 //! `database null`: everything succeeds and nothing is kept, as with Debian's slapd.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-use crate::common;
-
 use std::fmt::Write as _;
 
-use common::converted;
+use crate::common::converted;
 use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, TestkitError, Tool, assert_same};
 
 /// A database that keeps nothing, with these settings, before one that keeps entries.

@@ -1,6 +1,5 @@
 //! Errors and excesses of clients: the server continues, within its memory, and serves the others.
 
-#![expect(clippy::indexing_slicing, reason = "a panic fails the test")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,5 +1,6 @@
 //! The scenarios of `tests/scenarios`: text files with a configuration, commands, and slapd's answers. The testkit says
 //! how they are written. `IRONBARK_SCENARIO` names some of them; `make record` writes the answers of a new one.
+#![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 use std::{
     fs,

@@ -1,11 +1,9 @@
 //! slapadd and slapcat, compared with Debian's.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-use crate::common;
-
 use std::{fmt::Write as _, fs};
 
-use common::{PEOPLE, dump, prepared};
+use crate::common::{PEOPLE, dump, prepared};
 use ironbark_testkit::{Flavor, Layout, Server, TestkitError, Tool, assert_same};
 
 const GLUED: &str = "\
@@ -610,7 +608,7 @@ fn a_load_makes_every_index_whole() {
             let server = Server::prepare(Flavor::Ironbark, &config).unwrap();
             server.tool(Tool::Add, arguments, data).unwrap().success().unwrap();
             let path = server.config_path().display().to_string();
-            let said = common::succeed(&["health", "--deep", "-f", &path]);
+            let said = crate::common::succeed(&["health", "--deep", "-f", &path]);
             assert!(!said.contains("missing"), "{kinds} {arguments:?}: {said}");
         }
     }

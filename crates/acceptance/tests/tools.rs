@@ -1,9 +1,7 @@
 //! The small slap* tools, compared with Debian's.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-use crate::common;
-
-use common::{PEOPLE, VOLATILE, dump, prepared};
+use crate::common::{PEOPLE, VOLATILE, dump, prepared};
 use ironbark_testkit::{Flavor, NormalizedLdif, Outcome, Tool, assert_same};
 
 #[test]
@@ -129,7 +127,7 @@ fn slapindex_builds_what_the_configuration_defines() {
     assert!(outcome.stderr.contains("sn"), "{outcome:?}");
     server.tool(Tool::Index, &["-q", "-t"], "").unwrap().success().unwrap();
     let config = path.to_str().unwrap().to_owned();
-    let plan = common::succeed(&["explain", "-f", &config, "-b", "dc=example,dc=com", "(sn=ray)"]);
+    let plan = crate::common::succeed(&["explain", "-f", &config, "-b", "dc=example,dc=com", "(sn=ray)"]);
     assert!(plan.contains("candidates examined: 1\nentries found: 1\n"), "{plan}");
     let unindexed = server
         .tool(Tool::Index, &["telephoneNumber"], "")

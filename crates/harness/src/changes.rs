@@ -1,4 +1,5 @@
 //! Random changes of a client. The tests of overlay syncprov use them, too.
+#![allow(clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
 use ironbark_ldap_proto::{Scope, controls};
 use proptest::prelude::*;
@@ -24,6 +25,7 @@ pub enum Change {
 
 impl Change {
     /// The same with another name, if it gives one.
+    #[must_use]
     pub fn with_name(self, name: usize) -> Self {
         match self {
             Self::Add(at, _, value) => Self::Add(at, name, value),

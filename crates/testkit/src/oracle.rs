@@ -102,21 +102,23 @@ const FOLDER: &str = "crates/acceptance/tests/recorded";
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> Result<String, TestkitError> {
-        Ok(text.to_owned())
-    }
-
     #[test]
     fn a_recording_is_written_read_and_compared() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a").join("b.txt");
-        let missing = Oracle::Recorded.answer(&file, || told("x")).unwrap_err();
+        let missing = Oracle::Recorded.answer(&file, || Ok("x".to_owned())).unwrap_err();
         assert!(missing.to_string().contains("b.txt"), "{missing}");
-        assert_eq!(Oracle::Recording.answer(&file, || told("one\n")).unwrap(), "one\n");
+        assert_eq!(
+            Oracle::Recording.answer(&file, || Ok("one\n".to_owned())).unwrap(),
+            "one\n"
+        );
         let read = Oracle::Recorded.answer(&file, || panic!("slapd is not asked"));
         assert_eq!(read.unwrap(), "one\n");
-        assert_eq!(Oracle::Compared.answer(&file, || told("one\n")).unwrap(), "one\n");
-        let differs = Oracle::Compared.answer(&file, || told("two\n")).unwrap_err();
+        assert_eq!(
+            Oracle::Compared.answer(&file, || Ok("one\n".to_owned())).unwrap(),
+            "one\n"
+        );
+        let differs = Oracle::Compared.answer(&file, || Ok("two\n".to_owned())).unwrap_err();
         assert!(differs.to_string().contains("-one\n+two\n"), "{differs}");
     }
 

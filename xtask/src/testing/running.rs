@@ -92,7 +92,7 @@ fn threads() -> usize {
 
 fn take(program: &Program, event: Event, ran: &mut Ran) {
     let seconds = event.exec_time.unwrap_or_default();
-    let passed = match (&*event.kind, &*event.event) {
+    let passed = match (&*event.kind, &*event.outcome) {
         ("test", "ok") => true,
         ("test", "failed") => false,
         ("suite", "ok" | "failed") => {
@@ -113,7 +113,8 @@ fn take(program: &Program, event: Event, ran: &mut Ran) {
 struct Event {
     #[serde(rename = "type")]
     kind: String,
-    event: String,
+    #[serde(rename = "event")]
+    outcome: String,
     name: Option<String>,
     exec_time: Option<f64>,
     stdout: Option<String>,

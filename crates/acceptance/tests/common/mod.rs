@@ -1,5 +1,5 @@
 //! The shared parts of the tests of the tools.
-#![allow(dead_code, reason = "each test program uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 use std::process::Command;
 

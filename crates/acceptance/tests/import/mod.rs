@@ -1,7 +1,6 @@
 //! `ironbark import`: exports of other servers become directories that are served.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-use crate::common;
 mod ds389;
 mod hostile;
 mod opendj;
@@ -14,7 +13,7 @@ use std::{
     process::Output,
 };
 
-use common::ironbark;
+use crate::common::ironbark;
 use ironbark_testkit::{Flavor, Layout, Server};
 
 /// A directory that was imported, and its server.

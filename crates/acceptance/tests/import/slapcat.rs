@@ -2,10 +2,8 @@
 
 use ironbark_testkit::{Flavor, NormalizedLdif, Server, Tool, assert_ldif_eq};
 
-use super::{
-    Imported,
-    common::{PEOPLE, succeed},
-};
+use super::Imported;
+use crate::common::{PEOPLE, succeed};
 
 #[test]
 fn an_export_of_slapcat_comes_back_unchanged() {

@@ -1,8 +1,6 @@
 //! `ironbark advise`.
 
-use crate::common;
-
-use common::{ironbark, succeed};
+use crate::common::{ironbark, succeed};
 use ironbark_testkit::{Flavor, Server};
 
 use super::{people, populated};

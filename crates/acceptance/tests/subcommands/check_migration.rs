@@ -4,7 +4,7 @@ use std::process::Output;
 
 use ironbark_testkit::{Flavor, Server, Stranger, Strangers, Tool};
 
-use super::common::{PEOPLE, ironbark};
+use crate::common::{PEOPLE, ironbark};
 
 /// The page, and whether it says that nothing stands in the way.
 fn page(output: &Output) -> (String, bool) {

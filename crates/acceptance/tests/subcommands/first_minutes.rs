@@ -8,7 +8,7 @@ use std::{
 use ironbark_testkit::{Flavor, Server, wait};
 use regex::Regex;
 
-use super::common::{PEOPLE, ironbark, prepared, succeed};
+use crate::common::{PEOPLE, ironbark, prepared, succeed};
 
 /// A command of ours on a terminal of 80 columns.
 fn on_terminal(words: &[&str]) -> Command {

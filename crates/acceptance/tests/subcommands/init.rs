@@ -9,7 +9,7 @@ use std::{
 
 use ironbark_testkit::{Flavor, Server, Tool, wait};
 
-use super::common::{ironbark, succeed};
+use crate::common::{ironbark, succeed};
 
 /// A new directory and the server that serves it, as `init` said how.
 struct Made {

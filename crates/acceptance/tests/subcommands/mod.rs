@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 mod check_migration;
-use crate::common;
 mod completions;
 mod first_minutes;
 mod init;
@@ -10,7 +9,7 @@ mod support_bundle;
 
 use std::{fs, process::Command};
 
-use common::{PEOPLE, dump, ironbark, prepared, succeed};
+use crate::common::{PEOPLE, dump, ironbark, prepared, succeed};
 use ironbark_testkit::{Flavor, Server, Tool};
 
 const DATA_SETS: &str = "\

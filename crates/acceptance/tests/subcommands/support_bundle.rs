@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use ironbark_testkit::{Flavor, Server, Tool};
 
-use super::common::{PEOPLE, ironbark};
+use crate::common::{PEOPLE, ironbark};
 
 /// Secrets of a configuration, each in its place.
 const SECRETS: [&str; 7] = [
