@@ -269,11 +269,23 @@ mod tests {
             check(&circle),
             ["crates/a/Cargo.toml:4: edges", "crates/b/Cargo.toml:4: edges"]
         );
-        let with_harness = circle.map(|(name, manifest)| match name {
-            "b" => ("harness", manifest),
-            name => (name, "[dev-dependencies]\nironbark-harness.workspace = true"),
-        });
-        assert_eq!(check(&with_harness), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_harness_may_be_in_a_circle() {
+        let circle = |other: &str| {
+            let table = format!("## Code map\n| `a` | - |\n| `{other}` | `a` |\n## Invariants\n| enforced by |\n");
+            let lints = "[lints]\nworkspace = true\n";
+            let of_a = format!("{lints}[dev-dependencies]\nironbark-{other}.workspace = true\n");
+            let of_other = format!("{lints}[dependencies]\nironbark-a.workspace = true\n");
+            found(&[
+                ("ARCHITECTURE.md", &table),
+                ("crates/a/Cargo.toml", &of_a),
+                (&format!("crates/{other}/Cargo.toml"), &of_other),
+            ])
+        };
+        assert_eq!(circle("harness"), Vec::<String>::new());
+        assert_eq!(circle("other").len(), 2);
     }
 
     #[test]
