@@ -80,7 +80,7 @@ instructions: deps ## Count the instructions of the hot paths (callgrind) and co
 test: ## Run everything that a change must pass (the same as .ci/run)
 	@.ci/run
 
-record: deps ## Ask Debian's slapd again for its answers in the tests, and write them down (crates/acceptance/tests/recorded, scenarios)
+record: deps ## Ask Debian's slapd again for its answers, and write them into the recordings of the tests
 	rm -rf crates/acceptance/tests/recorded
 	IRONBARK_SLAPD=record $(CARGO) xtask test --package acceptance
 

@@ -8,6 +8,7 @@ mod testing;
 mod tidy;
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -67,6 +68,11 @@ fn schema_ldif(check: bool) -> Result<ExitCode> {
 fn instructions(purpose: instructions::Purpose) -> Result<ExitCode> {
     let is_good = instructions::run(&repository_root()?, purpose)?;
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The cargo that runs this program, or the first of the path.
+fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 /// The directory of the workspace in which this program was started, or otherwise built.

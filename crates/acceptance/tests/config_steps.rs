@@ -386,7 +386,7 @@ fn an_element_of_the_schema_is_defined_once_as_in_slapd() {
         changes.iter().map(answer).collect::<Vec<_>>()
     });
     for (theirs, ours) in theirs.iter().zip(&ours) {
-        // slapd answers 21 to a definition that is wrong since ITS#9556; Debian's is older.
+        // slapd answers 21 to a definition that is wrong since 2.7 (ITS#9556); Debian's is older.
         let is_wrong = theirs.1 == Some(80) && !ours.2.contains("Duplicate");
         let expected = if is_wrong { Some(21) } else { theirs.1 };
         assert_eq!(ours.1, expected, "{}: {} {}", theirs.0, theirs.2, ours.2);

@@ -5,7 +5,6 @@
 //! those of a release build without link-time optimization.
 
 use std::env;
-use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -23,7 +22,7 @@ pub(super) fn count(root: &Path) -> Result<Figures> {
     if counts.exists() {
         fs::remove_file(&counts)?;
     }
-    let output = Command::new(cargo())
+    let output = Command::new(crate::cargo())
         .current_dir(root)
         // All packages, so that their dependencies have the same features as in the build of the tests.
         .args(["test", "--locked", "--workspace", "--bench", "instructions"])
@@ -54,10 +53,6 @@ fn tools() -> Result<String> {
     let valgrind = version("valgrind", &["--version"])?;
     let libc = version("getconf", &["GNU_LIBC_VERSION"])?;
     Ok(format!("{rustc}, {valgrind}, {libc}, {}", env::consts::ARCH))
-}
-
-fn cargo() -> OsString {
-    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 /// Arguments for cargo that change the profile of the tests.

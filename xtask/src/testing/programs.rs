@@ -1,7 +1,5 @@
 //! The test programs: cargo builds them and says where they are.
 
-use std::env;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -12,27 +10,30 @@ use serde::Deserialize;
 pub(super) struct Program {
     /// Package without `ironbark-`, and target: `store all`; `store` for the tests inside the crate.
     pub(super) name: String,
+    /// The folder's name: `store`.
+    package: String,
     pub(super) executable: PathBuf,
     /// The folder of the package, in which cargo runs tests.
     pub(super) folder: PathBuf,
     /// Whether it has the standard harness. Others run as a whole.
     pub(super) has_harness: bool,
-    /// The server under test, if it was built too; else the testkit builds it.
+    /// The server under test.
     pub(super) server: Option<PathBuf>,
 }
 
-/// Builds the programs of these packages; of all, if none is named.
+/// Builds all programs, and gives those of these packages; all, if none is named. Always all are built: a part of the
+/// workspace would have other features, and be compiled beside.
 pub(super) fn build(root: &Path, packages: &[String]) -> Result<Vec<Program>> {
-    let output = Command::new(cargo())
+    let output = Command::new(crate::cargo())
         .current_dir(root)
         .args([
             "build",
+            "--workspace",
             "--tests",
             "--bins",
             "--locked",
             "--message-format=json-render-diagnostics",
         ])
-        .args(selection(packages))
         .stderr(Stdio::inherit())
         .output()?;
     ensure!(output.status.success(), "the tests do not compile");
@@ -44,29 +45,24 @@ pub(super) fn build(root: &Path, packages: &[String]) -> Result<Vec<Program>> {
     let is_server = |artifact: &Artifact| artifact.target.name == SERVER && !artifact.profile.test;
     let server = artifacts().find(is_server).and_then(|server| server.executable);
     let mut programs: Vec<Program> = artifacts().filter_map(|one| program(one, server.as_ref())).collect();
+    for name in packages {
+        ensure!(
+            programs.iter().any(|program| program.package == *name),
+            "there are no tests in {name}"
+        );
+    }
+    programs.retain(|program| packages.is_empty() || packages.contains(&program.package));
     programs.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(programs)
 }
 
 /// Runs the examples in doc comments.
 pub(super) fn run_documents(root: &Path) -> Result<bool> {
-    let status = Command::new(cargo())
+    let status = Command::new(crate::cargo())
         .current_dir(root)
         .args(["test", "--doc", "--locked", "--workspace", "--quiet"])
         .status()?;
     Ok(status.success())
-}
-
-fn selection(packages: &[String]) -> Vec<String> {
-    if packages.is_empty() {
-        return vec!["--workspace".to_owned()];
-    }
-    let named = packages.iter().map(|name| {
-        let is_whole = name.starts_with(PREFIX) || name == "xtask";
-        let prefix = if is_whole { "" } else { PREFIX };
-        ["--package".to_owned(), format!("{prefix}{name}")]
-    });
-    named.flatten().collect()
 }
 
 /// What cargo says of a target that it has built.
@@ -97,6 +93,7 @@ fn program(artifact: Artifact, server: Option<&PathBuf>) -> Option<Program> {
     let is_inside = target.kind.iter().any(|kind| kind == "lib");
     let has_harness = !WITHOUT_HARNESS.contains(&target.name.as_str());
     Some(Program {
+        package: package.clone(),
         name: if is_inside {
             package
         } else {
@@ -109,11 +106,6 @@ fn program(artifact: Artifact, server: Option<&PathBuf>) -> Option<Program> {
     })
 }
 
-fn cargo() -> OsString {
-    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
-}
-
 const SERVER: &str = "ironbark";
-const PREFIX: &str = "ironbark-";
 /// Targets with `harness = false`.
 const WITHOUT_HARNESS: [&str; 1] = ["detach"];

@@ -101,8 +101,9 @@ const SPEED: &str = "speed";
 const TOLERANCE: f64 = 1.6;
 /// Short programs vary by more than a part of their time.
 const GRANULE_S: f64 = 3.0;
-const HEADER: &str = "# Processor seconds of each test program, and of a fixed calculation (speed). `cargo xtask test` compares,
-# and writes lower times when it is called with --accept. A higher time is written by hand; its commit gives the reason.";
+const HEADER: &str = "# Processor seconds of each test program, and of a fixed calculation (speed).
+# `cargo xtask test` compares, and with --accept it writes lower times.
+# A higher time is written by hand; its commit gives the reason.";
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@
 )]
 
 mod beginning;
-use crate::common;
+use crate::common::{self, TOP};
 mod config_tree;
 mod copies;
 mod faults;
@@ -26,18 +26,6 @@ mod trial;
 mod writes;
 
 use ironbark_testkit::{Credentials, Etcd, Flavor, NormalizedLdif, Server, wait};
-
-const TOP: &str = "\
-dn: dc=example,dc=com
-objectClass: dcObject
-objectClass: organization
-dc: example
-o: Example
-
-dn: ou=people,dc=example,dc=com
-objectClass: organizationalUnit
-ou: people
-";
 
 /// The configuration of each node.
 fn configuration(etcd: &Etcd, lines: &str) -> String {

@@ -34,6 +34,19 @@ createTimestamp: 20200101000000Z
 entryCSN: 20200101000000.000000Z#000000#003#000000
 ";
 
+/// The suffix and a unit of people.
+pub(crate) const TOP: &str = "\
+dn: dc=example,dc=com
+objectClass: dcObject
+objectClass: organization
+dc: example
+o: Example
+
+dn: ou=people,dc=example,dc=com
+objectClass: organizationalUnit
+ou: people
+";
+
 /// Attributes that differ between two loads of the same LDIF.
 pub(crate) const VOLATILE: [&str; 4] = ["entryUUID", "createTimestamp", "modifyTimestamp", "entryCSN"];
 

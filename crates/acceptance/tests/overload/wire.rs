@@ -1,5 +1,4 @@
 //! LDAP messages as bytes, for clients that do things that no library allows.
-#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -3,6 +3,7 @@
 use ironbark_testkit::{Credentials, Flavor, Outcome, Server, Tool};
 
 use super::page::Block;
+pub(crate) use crate::common::TOP;
 
 /// The administrator of the pages.
 pub(crate) const ADMIN: Credentials<'static> = Credentials::Simple {
@@ -27,19 +28,6 @@ const DATABASE: [&str; 5] = [
     "rootpw secret",
     "directory {dir}/db",
 ];
-
-/// The suffix and a unit of people.
-pub(crate) const TOP: &str = "\
-dn: dc=example,dc=com
-objectClass: dcObject
-objectClass: organization
-dc: example
-o: Example
-
-dn: ou=people,dc=example,dc=com
-objectClass: organizationalUnit
-ou: people
-";
 
 /// A whole slapd.conf with this fragment. Of the database it gets what the fragment lacks, in the place of the line
 /// `...`, or behind its suffix. Another such line, before the database, stands for the rest of the file.
