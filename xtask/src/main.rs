@@ -1,6 +1,7 @@
 //! Repository tasks: `cargo xtask tidy`, `cargo xtask deny`, `cargo xtask schema-ldif`, `cargo xtask instructions`,
 //! `cargo xtask test`.
 
+mod cargo;
 mod deny;
 mod instructions;
 mod schema_ldif;
@@ -8,7 +9,6 @@ mod testing;
 mod tidy;
 
 use std::env;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -68,11 +68,6 @@ fn schema_ldif(check: bool) -> Result<ExitCode> {
 fn instructions(purpose: instructions::Purpose) -> Result<ExitCode> {
     let is_good = instructions::run(&repository_root()?, purpose)?;
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// The cargo that runs this program, or the first of the path.
-fn cargo() -> OsString {
-    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 /// The directory of the workspace in which this program was started, or otherwise built.

@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::figures::Figures;
+use crate::cargo;
 
 /// The instructions of each operation of the benchmark.
 pub(super) fn count(root: &Path) -> Result<Figures> {
@@ -22,7 +23,7 @@ pub(super) fn count(root: &Path) -> Result<Figures> {
     if counts.exists() {
         fs::remove_file(&counts)?;
     }
-    let output = Command::new(crate::cargo())
+    let output = cargo::command()
         .current_dir(root)
         // All packages, so that their dependencies have the same features as in the build of the tests.
         .args(["test", "--locked", "--workspace", "--bench", "instructions"])

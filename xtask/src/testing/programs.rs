@@ -1,10 +1,12 @@
 //! The test programs: cargo builds them and says where they are.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
+
+use crate::cargo;
 
 /// A test program.
 pub(super) struct Program {
@@ -24,7 +26,7 @@ pub(super) struct Program {
 /// Builds all programs, and gives those of these packages; all, if none is named. Always all are built: a part of the
 /// workspace would have other features, and be compiled beside.
 pub(super) fn build(root: &Path, packages: &[String]) -> Result<Vec<Program>> {
-    let output = Command::new(crate::cargo())
+    let output = cargo::command()
         .current_dir(root)
         .args([
             "build",
@@ -58,7 +60,7 @@ pub(super) fn build(root: &Path, packages: &[String]) -> Result<Vec<Program>> {
 
 /// Runs the examples in doc comments.
 pub(super) fn run_documents(root: &Path) -> Result<bool> {
-    let status = Command::new(crate::cargo())
+    let status = cargo::command()
         .current_dir(root)
         .args(["test", "--doc", "--locked", "--workspace", "--quiet"])
         .status()?;
