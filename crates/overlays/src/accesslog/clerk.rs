@@ -78,8 +78,11 @@ impl Clerk {
         }
         // Only this function sets it, and always to the same.
         let _ = self.directory.set(Arc::downgrade(directory));
+        let clock = directory.clock().clone();
+        // Purging counts from here, not from when the thread gets its turn.
+        let begun = clock.monotonic();
         let (desk, directory) = (Arc::clone(&self.desk), Arc::downgrade(directory));
-        match spawn_named("accesslog", move || desk.work(&directory)) {
+        match spawn_named("accesslog", move || desk.work(&directory, &clock, begun)) {
             Ok(started) => *thread = Some(started),
             Err(error) => tracing::error!(target: "any", "accesslog: starting a thread: {error}"),
         }
@@ -137,21 +140,18 @@ enum Turn {
 }
 
 impl Desk {
-    fn work(&self, directory: &Weak<Directory>) {
-        let Some(clock) = directory.upgrade().map(|directory| directory.clock().clone()) else {
-            return;
-        };
+    fn work(&self, directory: &Weak<Directory>, clock: &Clock, begun: MonotonicTime) {
         let interval = self.purge.map(|purge| Duration::from_secs(purge.interval_s));
-        let later = || interval.map(|interval| clock.monotonic() + interval);
-        let mut purges_at = later();
+        let mut purges_at = interval.map(|interval| begun + interval);
         loop {
-            let turn = self.turn(&clock, purges_at);
+            let turn = self.turn(clock, purges_at);
             let Some(directory) = directory.upgrade() else { return };
             match turn {
                 Turn::Write(operations, lost) => self.write(&directory, operations, lost),
                 Turn::Purge => {
+                    // What becomes old while this works is for the next time.
+                    purges_at = interval.map(|interval| clock.monotonic() + interval);
                     self.purge(&directory);
-                    purges_at = later();
                 }
                 Turn::End => return,
             }
