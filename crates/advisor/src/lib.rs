@@ -13,5 +13,6 @@ mod written;
 
 pub use error::ReviewError;
 pub use finding::{Class, Finding, Findings, Place};
+pub use masked::{masked_configuration, masked_findings};
 pub use review::review;
 pub use written::WrittenConfiguration;

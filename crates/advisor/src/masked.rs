@@ -9,52 +9,48 @@ use ironbark_config::{
 
 use crate::{Class, Findings, review::secrets::holds_secret, written::WrittenConfiguration};
 
-impl WrittenConfiguration {
-    /// The statements as lines, without comments, secrets and schema definitions. The values of statements that are not
-    /// understood are left out: nobody knows what they hold.
-    pub fn masked(&self) -> String {
-        let (mut text, mut definitions) = (String::new(), 0);
-        for statement in &self.statements {
-            if is_definition(statement) {
-                definitions += 1;
-                continue;
-            }
-            let line = &statement.line;
-            let is_understood =
-                statement.row.is_some() && statement.refusal.is_none() && statement.section != SurveyedSection::Refused;
-            let value = if !is_understood {
-                "(not understood: its value is left out)".to_owned()
-            } else if holds_secret(statement) && !statement.means("syncrepl") {
-                MASK.to_owned()
-            } else {
-                masked(&line.raw).into_owned()
-            };
-            let value: String = value
-                .chars()
-                .map(|one| if one.is_control() { ' ' } else { one })
-                .collect();
-            let _ = writeln!(text, "{} {}", line.keyword, value.trim());
+/// The statements as lines, without comments, secrets and schema definitions. The values of statements that are not
+/// understood are left out: nobody knows what they hold.
+pub fn masked_configuration(written: &WrittenConfiguration) -> String {
+    let (mut text, mut definitions) = (String::new(), 0);
+    for statement in &written.statements {
+        if is_definition(statement) {
+            definitions += 1;
+            continue;
         }
-        let _ = writeln!(text, "# and {definitions} definitions of schema");
-        text
+        let line = &statement.line;
+        let is_understood =
+            statement.row.is_some() && statement.refusal.is_none() && statement.section != SurveyedSection::Refused;
+        let value = if !is_understood {
+            "(not understood: its value is left out)".to_owned()
+        } else if holds_secret(statement) && !statement.means("syncrepl") {
+            MASK.to_owned()
+        } else {
+            masked(&line.raw).into_owned()
+        };
+        let value: String = value
+            .chars()
+            .map(|one| if one.is_control() { ' ' } else { one })
+            .collect();
+        let _ = writeln!(text, "{} {}", line.keyword, value.trim());
     }
+    let _ = writeln!(text, "# and {definitions} definitions of schema");
+    text
 }
 
-impl Findings {
-    /// The findings without the values that errors quote: nobody knows what they hold, as with statements that are not
-    /// understood. A password that stands in the wrong place of a line would be quoted.
-    #[must_use]
-    pub fn masked(&self) -> Self {
-        let mut masked = Self::default();
-        for finding in self.iter() {
-            let mut finding = finding.clone();
-            if finding.class == Class::Wrong {
-                finding.reason = without_quoted(&finding.reason);
-            }
-            masked.add(finding);
+/// The findings without the values that errors quote: nobody knows what they hold, as with statements that are not
+/// understood. A password that stands in the wrong place of a line would be quoted.
+#[must_use]
+pub fn masked_findings(findings: &Findings) -> Findings {
+    let mut masked = Findings::default();
+    for finding in findings.iter() {
+        let mut finding = finding.clone();
+        if finding.class == Class::Wrong {
+            finding.reason = without_quoted(&finding.reason);
         }
-        masked
+        masked.add(finding);
     }
+    masked
 }
 
 /// A text with a mask from its first quotation mark to the last one: a value may have some, too.

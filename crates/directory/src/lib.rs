@@ -9,6 +9,7 @@ mod appraisal;
 mod authorization;
 mod backend;
 mod cookie;
+pub mod edit;
 mod error;
 mod frontend;
 pub mod fuzz;
@@ -68,6 +69,7 @@ pub use backend::{
 pub use cookie::SyncCookie;
 pub use error::{OpenError, OperationError, ResponseControl};
 pub use identity::session::Session;
+pub use operation::change_settings;
 pub use outcome::completion::{Completion, Submitted};
 pub use place::{
     LOGGED_BASE as LOGGED_BASE_ATTRIBUTE, LOGGED_PLACE as LOGGED_PLACE_ATTRIBUTE,
@@ -85,7 +87,7 @@ pub use reconfigure::{
 pub use replica::{
     Absent, AbsentSlice, AttributeChoice, CookiePlace, Incoming, InitialLoad, LogPlace, LogStep, LoggedChange,
     LoggedOperation, OutcomeKind, ReplicaMapping, ReplicaOutcome, ReplicaSession, Replicated, ReplicatedEntry,
-    ReplicatedTree,
+    ReplicatedTree, begin_initial_load, replicate, replicate_absent, replicate_tree, room_for_absent, room_for_replica,
 };
 pub use request::{
     context::{RequestContext, RequestKind},
@@ -94,11 +96,13 @@ pub use request::{
 };
 pub use result::OperationResult;
 pub use sasl::{LayerError, SecurityLayer};
-pub use search::{LOGGED_UNORDERED_ATTRIBUTE, Progress, SearchRun, log_first_note};
+pub use search::{
+    LOGGED_UNORDERED_ATTRIBUTE, Progress, SearchRun, log_first_note, told_tree_vector, written_tree_vector,
+};
 pub use service::{IndexBuild, OpenOptions, Service};
 pub use statistics::{
     FilterCost, FilterReport, FilterShape, FilterTerm, IndexUses, LatencySummary, Shard, Statistics,
     filter_without_values,
 };
 pub use told::{SyncContent, SyncPlaces};
-pub use write::Replayed;
+pub use write::{Replayed, replay, run_errand};

@@ -147,7 +147,7 @@ fn a_log_that_grows_fast_keeps_to_its_size() {
 
 /// The server's result for a change that it is given.
 fn replay(site: &Site, record: &ChangeRecord) -> Replayed {
-    let replayed = site.directory.replay(&context(site), record.clone());
+    let replayed = ironbark_directory::replay(&site.directory, &context(site), record.clone());
     replayed.expect("room").blocking_recv().expect("an end")
 }
 

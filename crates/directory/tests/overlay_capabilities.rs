@@ -11,11 +11,12 @@ use std::{
 };
 
 use ironbark_directory::{
-    Modification, ModificationKind, NamingContext, OperationError,
+    Modification, ModificationKind, NamingContext, OperationError, edit,
     overlay::{
         ArrangedEntry, Arrangement, BeginningSearch, Changes, Execution, ExtendedHooks, ExtendedWrite, Follower,
         Outcome, OutcomeChange, OutcomeHooks, Overlay, Question, Rights, SearchHooks, TimerHooks,
     },
+    replay,
 };
 use ironbark_harness::{Answer, Site};
 use ironbark_ldap_proto::{
@@ -178,7 +179,7 @@ impl TimerHooks for Reaper {
         let first = execution.view().children(parent)?.next().transpose()?;
         let dn = first.map(|first| execution.view().dn(first)).transpose()?;
         if let Some(dn) = &dn {
-            execution.delete_internally(dn)?;
+            edit::delete_internally(execution, dn)?;
         }
         let gone = dn.map(|dn| dn.pretty().to_owned());
         self.gone.lock().unwrap().send(gone).expect("the test waits");
@@ -366,7 +367,7 @@ fn a_replayed_change_comes_to_a_follower_once() {
     });
     for record in &rows {
         for expected in [Applied::Now, Applied::Before] {
-            let replayed = target.directory.replay(&context(&target), record.clone());
+            let replayed = replay(&target.directory, &context(&target), record.clone());
             assert_eq!(replayed.unwrap().blocking_recv().unwrap().unwrap(), expected);
         }
     }
@@ -410,7 +411,7 @@ impl ExtendedWrite for Refreshed {
         let kind = ModificationKind::Replace;
         let values = vec![b"refreshed".to_vec()];
         let change = Modification::internal(execution.schema(), kind, &self.description, values);
-        assert!(execution.modify_internally(&self.dn, &[change])?.is_none());
+        assert!(edit::modify_internally(execution, &self.dn, &[change])?.is_none());
         Ok(Some(b"answer".to_vec()))
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use ironbark_directory::{
     AttributeChoice, Incoming, NamingContext, OperationError, OutcomeKind, ReplicaMapping, ReplicaOutcome, Replicated,
-    ReplicatedEntry,
+    ReplicatedEntry, replicate,
 };
 use ironbark_model::Dn;
 use ironbark_store::{ChangeRecord, ContextVector, Csn, Effect, Record, Scope, View};
@@ -158,7 +158,7 @@ pub fn message(mapping: ReplicaMapping, incoming: Incoming) -> Replicated {
 
 /// Sends a message, and waits until it is applied.
 pub fn send(site: &Site, change: Replicated) -> Result<ReplicaOutcome, OperationError> {
-    let receiver = site.directory.replicate(&context(site), Arc::new(change))?;
+    let receiver = replicate(&site.directory, &context(site), Arc::new(change))?;
     receiver.blocking_recv().expect("an end")
 }
 

@@ -14,7 +14,8 @@ use std::{
 
 use ironbark_directory::{
     Absent, Directory, Incoming, InitialLoad, LogStep, NamingContext, OperationError, OutcomeKind, ReplicaMapping,
-    ReplicaOutcome, ReplicaSession, Replicated, ReplicatedEntry,
+    ReplicaOutcome, ReplicaSession, Replicated, ReplicatedEntry, begin_initial_load, replicate, replicate_absent,
+    replicate_tree, room_for_absent, room_for_replica, written_tree_vector,
 };
 use ironbark_model::ResultCode;
 use ironbark_store::{ContextVector, Csn, StoreError};
@@ -127,7 +128,7 @@ impl Follower {
     /// [`Stop::NoDatabase`], or the storage failed.
     pub fn is_ready(&self) -> Result<bool, Stop> {
         let context = self.context()?;
-        if context.tree_vector(&self.directory.configuration()).is_some() {
+        if written_tree_vector(&context, &self.directory.configuration()).is_some() {
             return Ok(true);
         }
         let snapshot = context.database().ok_or(Stop::NoDatabase)?.snapshot()?;
@@ -167,7 +168,7 @@ impl Follower {
         self.present = Some(RoaringTreemap::new());
         self.contradicted.clear();
         if known.is_empty() && self.may_load && !self.machine.has_given_cookie() {
-            self.load = self.directory.begin_initial_load(&self.context()?, &self.mapping);
+            self.load = begin_initial_load(&self.directory, &self.context()?, &self.mapping);
         }
         self.tree = Some(TreeRefresh::default());
         Ok(self.machine.begin(&self.told(known)?))
@@ -244,7 +245,7 @@ impl Follower {
     /// [`Stop::NoDatabase`], or the storage failed.
     pub fn vector(&self) -> Result<ContextVector, Stop> {
         let context = self.context()?;
-        if let Some(vector) = context.tree_vector(&self.directory.configuration()) {
+        if let Some(vector) = written_tree_vector(&context, &self.directory.configuration()) {
             return Ok(vector);
         }
         let snapshot = context.database().ok_or(Stop::NoDatabase)?.snapshot()?;
@@ -411,14 +412,14 @@ impl Follower {
         }
         loop {
             let context = self.context()?;
-            match self.directory.replicate(&context, Arc::clone(&change)) {
+            match replicate(&self.directory, &context, Arc::clone(&change)) {
                 Ok(receiver) => {
                     self.octets += octets;
                     self.waiting.push_back((octets, receiver));
                     return Ok(());
                 }
                 Err(error) if error.result_code == ResultCode::BUSY => {
-                    self.directory.room_for_replica(&context, &change).await;
+                    room_for_replica(&context, &change).await;
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -427,7 +428,7 @@ impl Follower {
 
     fn is_tree(&self) -> bool {
         let context = self.context();
-        context.is_ok_and(|context| context.tree_vector(&self.directory.configuration()).is_some())
+        context.is_ok_and(|context| written_tree_vector(&context, &self.directory.configuration()).is_some())
     }
 
     /// Takes an order about cn=config. Returns those that have nothing to do with entries.
@@ -454,7 +455,7 @@ impl Follower {
         };
         change.via = self.machine.provider();
         let context = self.context()?;
-        let ended = self.directory.replicate_tree(&context, change)?;
+        let ended = replicate_tree(&self.directory, &context, change)?;
         // The change may end this session. It is executed or refused all the same.
         let ended = ended.await.map_err(|_| Stop::NoDatabase)?;
         ended.inspect_err(|error| self.note_gap(error))?;
@@ -547,10 +548,10 @@ impl Follower {
         };
         loop {
             let context = self.context()?;
-            let slice = match self.directory.replicate_absent(&context, absent.clone()) {
+            let slice = match replicate_absent(&self.directory, &context, absent.clone()) {
                 Ok(receiver) => receiver.await.map_err(|_| Stop::NoDatabase)??,
                 Err(error) if error.result_code == ResultCode::BUSY => {
-                    self.directory.room_for_absent(&context).await;
+                    room_for_absent(&context).await;
                     continue;
                 }
                 Err(error) => return Err(error.into()),

@@ -3,7 +3,7 @@
 //! - No circle of files that need each other is bigger than [`MOST_IN_CIRCLE`].
 //! - Where ARCHITECTURE.md has a section `## Floors of NAME` with a table, its first column names the top folders and
 //!   files of that crate (`` `request` ``), the lowest floor last. A file needs nothing above its own floor, and every
-//!   one has a floor.
+//!   one has a floor. The methods of a type stand on its own floor: what needs more is a function further up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,6 +86,19 @@ fn check_floors(
             }
         }
     }
+    let height = |file: &str| floors.get(room(folder, file)).map(|(_, height)| *height);
+    for block in &imports.impls {
+        if let (Some(own), Some(defined)) = (height(&block.file), height(&block.definer))
+            && own > defined
+        {
+            let reason = format!(
+                "methods of {}, which is further down, in {}",
+                block.name,
+                inside(folder, &block.definer)
+            );
+            findings.push(Finding::new("upstairs", &block.file, block.line, reason));
+        }
+    }
     for (room, (line, _)) in floors.iter().filter(|(room, _)| !rooms.contains(room.as_str())) {
         findings.push(Finding::new(
             "floor",
@@ -141,6 +154,31 @@ mod tests {
         );
         let tested = "pub struct Low;\n#[cfg(test)]\nmod tests {\n use crate::High;\n}";
         assert_eq!(reasons(MAP, &lower(tested)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn methods_stand_on_the_floor_of_their_type() {
+        let lower = "pub struct Low;\npub trait Deep {}\nimpl Low {}\n";
+        let found = |upper: &str| {
+            reasons(
+                MAP,
+                &[
+                    ("crates/a/src/lib.rs", ""),
+                    ("crates/a/src/error.rs", ""),
+                    ("crates/a/src/lower/mod.rs", lower),
+                    ("crates/a/src/lower/more.rs", "use super::Low;\nimpl Low {}\n"),
+                    ("crates/a/src/upper.rs", upper),
+                ],
+            )
+        };
+        let is_allowed = "use crate::lower::{Deep, Low};\nimpl Deep for Low {}\nstruct High;\nimpl High {}\n";
+        assert_eq!(found(is_allowed), Vec::<String>::new());
+        let reason = "upstairs methods of Low, which is further down, in lower/mod.rs";
+        assert_eq!(
+            found("use crate::lower::Low;\nimpl Low {}\n"),
+            [format!("crates/a/src/upper.rs:2: {reason}")]
+        );
+        assert_eq!(found("use crate::lower::Low as Other;\nimpl<'a> Other {}\n").len(), 1);
     }
 
     #[test]

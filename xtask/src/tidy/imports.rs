@@ -18,6 +18,19 @@ const MOST_STEPS: usize = 16;
 pub(crate) struct Imports {
     /// File, file that it needs, line of the first mention.
     pub(crate) edges: BTreeMap<String, BTreeMap<String, usize>>,
+    /// `impl Type` blocks, without a trait, of types that another file defines.
+    pub(crate) impls: Vec<Impl>,
+}
+
+/// An `impl` block of a type.
+#[derive(Debug)]
+pub(crate) struct Impl {
+    /// Where it stands.
+    pub(crate) file: String,
+    pub(crate) line: usize,
+    /// The name of the type, and the file that defines it.
+    pub(crate) name: String,
+    pub(crate) definer: String,
 }
 
 /// A module as other modules see it.
@@ -78,6 +91,17 @@ impl Imports {
                 found: Vec::new(),
             };
             mentions.visit_file(&source.file);
+            for (written, line) in inherent_impls(&source.file.items) {
+                let definer = all.absolute(path, &written).and_then(|path| all.definer(path));
+                if let (Some(definer), Some(name)) = (definer.filter(|file| *file != source.path), written.last()) {
+                    imports.impls.push(Impl {
+                        file: source.path.to_owned(),
+                        line,
+                        name: name.clone(),
+                        definer: definer.to_owned(),
+                    });
+                }
+            }
             let needed = imports.edges.entry(source.path.to_owned()).or_default();
             for Mention { path, line } in mentions.found {
                 if let Some(file) = all.definer(path).filter(|file| *file != source.path) {
@@ -133,6 +157,21 @@ impl Imports {
             }
         }
     }
+}
+
+/// The types as written, and lines, of the `impl` blocks without a trait.
+fn inherent_impls(items: &[syn::Item]) -> Vec<(Path, usize)> {
+    let of_item = |item: &syn::Item| match item {
+        syn::Item::Impl(block) if block.trait_.is_none() && !is_cfg_test(&block.attrs) => match &*block.self_ty {
+            syn::Type::Path(named) => {
+                let written = named.path.segments.iter().map(|segment| segment.ident.to_string());
+                Some((written.collect(), block.impl_token.span.start().line))
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    items.iter().filter_map(of_item).collect()
 }
 
 /// `a/b/mod.rs` is `a::b`.

@@ -34,6 +34,7 @@ pub(crate) use self::{
     decisions::{DecisionCache, SubjectDecisions},
     extent::Extent,
     lookup::Lookup,
+    operations::admit,
     place::EntryPlace,
     requester::Requester,
     searchable::{Answerable, AnswerableEntries},

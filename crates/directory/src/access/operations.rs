@@ -22,82 +22,78 @@ use crate::{
     },
 };
 
-impl OperationRules {
-    /// The controls of a request that are dropped. Controls in `critical` cannot be dropped.
-    ///
-    /// # Errors
-    /// `unwillingToPerform`: the request is rejected.
-    pub(crate) fn admit(
-        &self,
-        configuration: &Configuration,
-        mut subject: Subject<'_>,
-        critical: ControlSet,
-    ) -> Result<ControlSet, AdmissionRefusal> {
-        let came = subject.request.controls;
-        if subject.is_root {
-            return Ok(ControlSet::NONE);
+/// The controls of a request that are dropped. Controls in `critical` cannot be dropped.
+///
+/// # Errors
+/// `unwillingToPerform`: the request is rejected.
+pub(crate) fn admit(
+    rules: &OperationRules,
+    configuration: &Configuration,
+    mut subject: Subject<'_>,
+    critical: ControlSet,
+) -> Result<ControlSet, AdmissionRefusal> {
+    let came = subject.request.controls;
+    if subject.is_root {
+        return Ok(ControlSet::NONE);
+    }
+    let mut is_allowed = false;
+    for rule in &rules.0 {
+        if !is_about(rule, &subject) {
+            continue;
         }
-        let mut is_allowed = false;
-        for rule in &self.0 {
-            if !rule.is_about(&subject) {
-                continue;
-            }
-            if rule.apply(configuration, &mut subject, critical, &mut is_allowed)? != Control::Break {
-                break;
-            }
+        if apply(rule, configuration, &mut subject, critical, &mut is_allowed)? != Control::Break {
+            break;
         }
-        if is_allowed {
-            Ok(came.minus(subject.request.controls))
-        } else {
-            Err(AdmissionRefusal::Rejected)
-        }
+    }
+    if is_allowed {
+        Ok(came.minus(subject.request.controls))
+    } else {
+        Err(AdmissionRefusal::Rejected)
     }
 }
 
-impl Rule {
-    fn is_about(&self, Subject { request, .. }: &Subject<'_>) -> bool {
-        let is_other = |oid: &str| request.operation == Operations::EXTENDED && request.extended != Some(oid);
-        self.operations.contains(request.operation)
-            && !self.extended.as_deref().is_some_and(is_other)
-            && self.controls.iter().all(|control| request.controls.contains(*control))
-    }
+fn is_about(rule: &Rule, Subject { request, .. }: &Subject<'_>) -> bool {
+    let is_other = |oid: &str| request.operation == Operations::EXTENDED && request.extended != Some(oid);
+    rule.operations.contains(request.operation)
+        && !rule.extended.as_deref().is_some_and(is_other)
+        && rule.controls.iter().all(|control| request.controls.contains(*control))
+}
 
-    /// Goes through the clauses. `is_allowed` is the decision so far.
-    fn apply(
-        &self,
-        configuration: &Configuration,
-        subject: &mut Subject<'_>,
-        critical: ControlSet,
-        is_allowed: &mut bool,
-    ) -> Result<Control, AdmissionRefusal> {
-        let nothing = Check::new(configuration, Rules::none(), *subject, Source::Memory(&NO_ENTRY));
-        for clause in &self.by {
-            let is_meant = |condition: &Condition| nothing.is(condition, &Matched::NOTHING, Value::None);
-            if !clause.who.iter().all(is_meant) {
-                continue;
-            }
-            match clause.action {
-                Some(Action::Allow) => {
-                    *is_allowed = true;
-                    return Ok(Control::Stop);
-                }
-                Some(Action::Reject) => return Err(AdmissionRefusal::Rejected),
-                Some(Action::Drop(control)) if subject.request.controls.contains(control) => {
-                    if critical.contains(control) {
-                        return Err(AdmissionRefusal::Rejected);
-                    }
-                    subject.request.controls = subject.request.controls.without(control);
-                    *is_allowed = true;
-                }
-                Some(Action::Drop(_)) | None => {}
-            }
-            if clause.control != Control::Continue {
-                return Ok(clause.control);
-            }
+/// Goes through the clauses. `is_allowed` is the decision so far.
+fn apply(
+    rule: &Rule,
+    configuration: &Configuration,
+    subject: &mut Subject<'_>,
+    critical: ControlSet,
+    is_allowed: &mut bool,
+) -> Result<Control, AdmissionRefusal> {
+    let nothing = Check::new(configuration, Rules::none(), *subject, Source::Memory(&NO_ENTRY));
+    for clause in &rule.by {
+        let is_meant = |condition: &Condition| nothing.is(condition, &Matched::NOTHING, Value::None);
+        if !clause.who.iter().all(is_meant) {
+            continue;
         }
-        // As in access rules, nothing continues behind the last clause.
-        Ok(Control::Stop)
+        match clause.action {
+            Some(Action::Allow) => {
+                *is_allowed = true;
+                return Ok(Control::Stop);
+            }
+            Some(Action::Reject) => return Err(AdmissionRefusal::Rejected),
+            Some(Action::Drop(control)) if subject.request.controls.contains(control) => {
+                if critical.contains(control) {
+                    return Err(AdmissionRefusal::Rejected);
+                }
+                subject.request.controls = subject.request.controls.without(control);
+                *is_allowed = true;
+            }
+            Some(Action::Drop(_)) | None => {}
+        }
+        if clause.control != Control::Continue {
+            return Ok(clause.control);
+        }
     }
+    // As in access rules, nothing continues behind the last clause.
+    Ok(Control::Stop)
 }
 
 /// The entry for conditions: none of them is about an entry.

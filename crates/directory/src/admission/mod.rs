@@ -4,3 +4,8 @@ pub(crate) mod controls;
 pub(crate) mod database;
 mod security;
 mod shadow;
+
+pub(crate) use self::{
+    database::{check_bind, check_extended, check_restrictions},
+    shadow::refuse_if_shadow,
+};

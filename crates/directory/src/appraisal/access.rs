@@ -104,6 +104,7 @@ impl Appraisal {
                 number,
                 cache: 0,
                 settings: settings.clone(),
+                has_followers: pipeline.has_followers(),
                 attached: Attached::new(pipeline),
                 backend,
             }))

@@ -6,7 +6,7 @@ use ironbark_store::{Database, Record, StoreError, View};
 use super::access::Appraisal;
 use crate::{
     access::{Requester, Subject},
-    overlay::{Given, derived::DerivedFor, facts::Facts},
+    overlay::{Given, derived::DerivedFor, facts::Facts, overlays_of},
 };
 
 /// What overlays give to entries of a database, as the rootdn sees them.
@@ -44,7 +44,7 @@ impl Appraisal {
     ) -> Result<T, StoreError> {
         let configuration = &self.configuration;
         let context = configuration.contexts.get(number).unwrap_or(&configuration.frontend);
-        let facts = Facts::read(configuration, context, view)?;
+        let facts = Facts::read(configuration, context, view, &overlays_of(context).derivations)?;
         let subject = Subject {
             is_root: true,
             ..Subject::nobody(Operation::Search)

@@ -21,6 +21,8 @@ pub struct NamingContext {
     pub settings: DatabaseConfig,
     /// State that an upper floor keeps with the database: its overlays.
     pub(crate) attached: Attached,
+    /// Whether an overlay follows its changes.
+    pub(crate) has_followers: bool,
     /// The part that serves it.
     pub backend: Backend,
 }
@@ -157,6 +159,17 @@ impl Backend {
 }
 
 impl NamingContext {
+    /// Whether the changes of the database are kept in a log.
+    pub(crate) fn keeps_log(&self) -> bool {
+        self.settings.keeps_changes() || self.is_followed()
+    }
+
+    /// Whether someone asks what clients have requested: overlays that follow the changes of the database, or changes
+    /// of other servers that come late and are merged by value.
+    pub(crate) fn is_followed(&self) -> bool {
+        self.has_followers || self.settings.merges_values()
+    }
+
     /// Whether glue counts as no entry. As in slapd, it is an ordinary entry of an ldif database.
     pub(crate) fn hides_glue(&self) -> bool {
         self.backend.files().is_none()

@@ -17,6 +17,7 @@ use crate::{
     Configuration, OpenError,
     admission::controls::policy,
     backend::root_dse::{RootDse, RootDseAddition},
+    overlay::overlays_of,
     request::context::RequestContext,
     sasl::{Situation, offered},
 };
@@ -66,7 +67,7 @@ impl Builder<'_> {
 /// Suffixes below which entries may be dynamic (RFC 2589).
 fn dynamic_subtrees(configuration: &Configuration) -> impl Iterator<Item = String> {
     let contexts = configuration.contexts.iter();
-    let dynamic = contexts.filter(|context| context.overlays().keeps_dynamic_entries());
+    let dynamic = contexts.filter(|context| overlays_of(context).keeps_dynamic_entries());
     dynamic
         .flat_map(|context| context.suffixes())
         .map(|suffix| suffix.pretty().to_owned())

@@ -66,7 +66,7 @@ pub(crate) fn verify(
             (name, dn)
         }
     };
-    let proven = proof.verify(asking, pool, &own);
+    let proven = verify_proof(&proof, asking, pool, &own);
     let (is_by_password, password, layer) = match proof {
         Proof::Given => (false, None, None),
         #[cfg(feature = "gssapi")]
@@ -139,27 +139,30 @@ fn refuse_anonymous(asking: Asking<'_>) -> Result<(), BindRefusal> {
     Ok(())
 }
 
-impl Proof {
-    /// The final message of the mechanism to the client, if the client has proven its identity.
-    fn verify(&self, asking: Asking<'_>, pool: &HashingPool, dn: &Dn) -> Result<Option<Vec<u8>>, OperationError> {
-        let proven = match self {
-            Self::Given => Some(None),
-            #[cfg(feature = "gssapi")]
-            Self::Protected(_) => Some(None),
-            Self::Password(presented) => {
-                let stored = secrets::passwords(asking, dn)?;
-                pool.verify_any(&stored, presented).then_some(None)
-            }
-            Self::CramMd5(proof) => {
-                let stored = secrets::cleartext(asking, dn)?;
-                stored.iter().any(|value| proof.is_of(value)).then_some(None)
-            }
-            Self::DigestMd5(proof) => {
-                let stored = secrets::cleartext(asking, dn)?;
-                stored.iter().find_map(|value| proof.answer(value)).map(Some)
-            }
-            Self::Scram(proof) => proof.answer().map(Some),
-        };
-        Ok(proven.ok_or(SaslRefusal::Unauthenticated)?)
-    }
+/// The final message of the mechanism to the client, if the client has proven its identity.
+fn verify_proof(
+    proof: &Proof,
+    asking: Asking<'_>,
+    pool: &HashingPool,
+    dn: &Dn,
+) -> Result<Option<Vec<u8>>, OperationError> {
+    let proven = match proof {
+        Proof::Given => Some(None),
+        #[cfg(feature = "gssapi")]
+        Proof::Protected(_) => Some(None),
+        Proof::Password(presented) => {
+            let stored = secrets::passwords(asking, dn)?;
+            pool.verify_any(&stored, presented).then_some(None)
+        }
+        Proof::CramMd5(proof) => {
+            let stored = secrets::cleartext(asking, dn)?;
+            stored.iter().any(|value| proof.is_of(value)).then_some(None)
+        }
+        Proof::DigestMd5(proof) => {
+            let stored = secrets::cleartext(asking, dn)?;
+            stored.iter().find_map(|value| proof.answer(value)).map(Some)
+        }
+        Proof::Scram(proof) => proof.answer().map(Some),
+    };
+    Ok(proven.ok_or(SaslRefusal::Unauthenticated)?)
 }

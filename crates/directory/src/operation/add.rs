@@ -1,25 +1,25 @@
 //! Add (RFC 4511 §4.7).
 
-use std::collections::HashMap;
-
 use ironbark_config::{Operations, access::Privileges};
 use ironbark_ldap_proto::AddRequest;
-use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, Schema, schema::entry_check::CheckedAttribute};
-use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View, change::RequestedChange};
+use ironbark_model::{AttributeDescription, Dn, Entry};
+use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
 
-use super::{
-    entry_rules,
-    modify::{self, is_granted},
-    read_entry,
-    write_checks::{self, grants_on_root, require},
-};
+use super::{modify, read_entry};
 use crate::{
     OperationError,
     access::{Target, WriteCheck, assertion, disclosure::Ancestor},
     backend::written::Success,
-    overlay::{Before, Execution, Outcome, OutcomeChange},
-    refusal::{AddRefusal, Failure},
-    request::modification::{self, Modification, ModificationKind, Reading, normal_form},
+    edit::apply::{Before, apply_own},
+    edit::{
+        adoption,
+        checks::{self, grants_on_root, require},
+        new_entry::{add_naming_values, complete, entry_of, refuse_repetition},
+        rights::is_granted,
+    },
+    overlay::{Execution, Outcome, OutcomeChange, overlays_of},
+    refusal::AddRefusal,
+    request::modification::{self, Modification, ModificationKind, Reading},
 };
 
 /// The attributes of a request.
@@ -70,7 +70,7 @@ pub(crate) fn execute(
 /// The changes that overlays make of an add of an entry that is there, for a client that may add an entry like this and
 /// may know of the one that is there. For others the request is an add like any other.
 fn changes_instead(execution: &Execution<'_, '_>, entry: &Entry) -> Result<Option<Vec<Modification>>, OperationError> {
-    let overlays = execution.context.overlays();
+    let overlays = overlays_of(execution.context);
     let restricted = execution.context.settings.restrict.operations;
     if overlays.adds.is_empty() || restricted.contains(Operations::MODIFY) {
         return Ok(None);
@@ -79,7 +79,7 @@ fn changes_instead(execution: &Execution<'_, '_>, entry: &Entry) -> Result<Optio
     let Location::Entry(id) = execution.place_of(&entry.dn)? else {
         return Ok(None);
     };
-    let record = write_checks::record_of(view, id)?;
+    let record = checks::record_of(view, id)?;
     if record.is_glue() || !execution.disclosure().discloses_entry(id)? {
         return Ok(None);
     }
@@ -102,7 +102,7 @@ fn ask_overlays(
     named: &[AttributeDescription],
     modifications: &[Modification],
 ) -> Result<(), OperationError> {
-    let overlays = execution.context.overlays();
+    let overlays = overlays_of(execution.context);
     if overlays.content.is_empty() && overlays.outcomes.is_empty() {
         return Ok(());
     }
@@ -111,23 +111,14 @@ fn ask_overlays(
         overlay.before_add(execution, entry)?;
     }
     execution.check_computed()?;
-    execution.check_outcome(Outcome {
-        name: &entry.dn,
-        change: OutcomeChange::Add(entry),
-        state: entry,
-    })
-}
-
-/// Checks an entry against the schema and adds the server's own attributes. These are added even if the check fails.
-fn complete(
-    execution: &Execution<'_, '_>,
-    entry: &mut Entry,
-    named: &[AttributeDescription],
-) -> Result<(), OperationError> {
-    let checked = add_structural_class(execution, entry);
-    put_last(entry, named);
-    add_operational(execution, entry)?;
-    checked
+    checks::check_outcome(
+        execution,
+        Outcome {
+            name: &entry.dn,
+            change: OutcomeChange::Add(entry),
+            state: entry,
+        },
+    )
 }
 
 /// The answers of overlays depend on values that the client may not see, so overlays are asked only about permitted
@@ -164,179 +155,19 @@ fn apply(execution: &mut Execution<'_, '_>, entry: Entry) -> Result<Success, Ope
         .into_iter()
         .map(|attribute| (schema.description_text(&attribute.description).into(), attribute.values))
         .collect();
-    let id = execution.apply_own(ChangeKind::Add, Effect::Add { dn, attributes }, Before::default())?;
+    let id = apply_own(
+        execution,
+        ChangeKind::Add,
+        Effect::Add { dn, attributes },
+        Before::default(),
+    )?;
     if execution.context.settings.multi_provider {
-        super::adoption::revise_adopted(execution, id)?;
+        adoption::revise_adopted(execution, id)?;
     }
     Ok(Success {
         post_read: read_entry::post_read(execution, id)?,
         ..Success::default()
     })
-}
-
-/// A new entry as the log records the request for it.
-pub(super) fn requested(schema: &Schema, entry: &Entry) -> RequestedChange {
-    let attributes = entry.attributes.iter().map(|attribute| {
-        let name = schema.description_text(&attribute.description);
-        (name.into(), attribute.values.clone())
-    });
-    RequestedChange::Add {
-        dn: entry.dn.pretty().into(),
-        attributes: attributes.collect(),
-    }
-}
-
-/// The entry as requested. Values of an attribute that is named more than once are joined.
-pub(super) fn entry_of(dn: Dn, modifications: &[Modification]) -> Entry {
-    let mut entry = Entry::new(dn);
-    let mut places: HashMap<&AttributeDescription, usize> = HashMap::new();
-    for modification in modifications {
-        let place = *places
-            .entry(&modification.description)
-            .or_insert(entry.attributes.len());
-        match entry.attributes.get_mut(place) {
-            Some(attribute) => attribute.values.extend_from_slice(&modification.values),
-            None => entry.attributes.push(Attribute {
-                description: modification.description.clone(),
-                values: modification.values.clone(),
-            }),
-        }
-    }
-    entry
-}
-
-/// slapd merges repeated attributes first and refuses them after its other checks.
-pub(super) fn refuse_repetition(schema: &Schema, modifications: &[Modification]) -> Result<(), AddRefusal> {
-    let mut seen: Vec<&AttributeDescription> = modifications
-        .iter()
-        .map(|modification| &modification.description)
-        .collect();
-    seen.sort_unstable();
-    let repeated = seen.windows(2).find_map(|pair| match pair {
-        [first, second] if first == second => Some(*first),
-        _ => None,
-    });
-    match repeated {
-        None => Ok(()),
-        Some(description) => Err(AddRefusal::RepeatedAttribute {
-            attribute: schema.description_text(description),
-        }),
-    }
-}
-
-/// Adds values of the RDN that the request leaves out (RFC 4511 §4.7). Returns the attributes that this adds. A
-/// single-valued attribute keeps its value; the check of the schema then refuses the entry.
-fn add_naming_values(schema: &Schema, entry: &mut Entry) -> Result<Vec<AttributeDescription>, OperationError> {
-    let mut added = Vec::new();
-    entry_rules::check_naming_types(schema, &entry.dn)?;
-    for (description, value) in entry.dn.leaf_assertions(schema) {
-        let attribute_type = schema.attribute_type(description.attribute_type);
-        let normal = normal_form(schema, &description, &value);
-        match entry.attribute_mut(&description) {
-            None => {
-                added.push(description.clone());
-                entry.attributes.push(Attribute {
-                    description,
-                    values: vec![value],
-                });
-            }
-            Some(attribute) => {
-                let is_there = has_value(schema, attribute, &normal);
-                if !is_there && !attribute_type.single_value {
-                    attribute.values.push(value);
-                }
-            }
-        }
-    }
-    Ok(added)
-}
-
-fn has_value(schema: &Schema, attribute: &Attribute, normal: &[u8]) -> bool {
-    let mut values = attribute.values.iter();
-    values.any(|known| normal_form(schema, &attribute.description, known) == normal)
-}
-
-/// Gives an entry the attributes of its RDN that it lacks as a whole (RFC 4511 §4.7).
-pub(super) fn name(schema: &Schema, entry: &mut Entry) {
-    for (description, value) in entry.dn.leaf_assertions(schema) {
-        if entry.attribute(&description).is_none() {
-            let values = vec![value];
-            entry.attributes.push(Attribute { description, values });
-        }
-    }
-}
-
-/// slapd adds the structural class to an entry before the attributes that only the name adds.
-fn put_last(entry: &mut Entry, named: &[AttributeDescription]) {
-    for description in named {
-        let attribute = entry.remove_attribute(description);
-        entry.attributes.extend(attribute);
-    }
-}
-
-/// Checks the entry against the schema and adds its structural class.
-fn add_structural_class(execution: &Execution<'_, '_>, entry: &mut Entry) -> Result<(), OperationError> {
-    let schema = execution.schema();
-    let known = &execution.configuration.well_known;
-    let attributes: Vec<CheckedAttribute<'_>> = entry
-        .attributes
-        .iter()
-        .map(|attribute| CheckedAttribute {
-            description: &attribute.description,
-            value_count: attribute.values.len(),
-        })
-        .collect();
-    let classes = entry
-        .attribute(&known.object_class)
-        .map_or(&[][..], |attribute| &attribute.values);
-    let checked = entry_rules::Checked {
-        name: &entry.dn,
-        classes,
-        attributes: &attributes,
-        former: entry_rules::Former::Nothing,
-        relax: execution.is_relaxed(),
-        may_be_dynamic: execution.context.overlays().keeps_dynamic_entries(),
-    };
-    let holds = |description: &AttributeDescription, normal: &[u8]| {
-        let attribute = entry.attribute(description);
-        Ok(attribute.is_some_and(|attribute| has_value(schema, attribute, normal)))
-    };
-    let structural = entry_rules::check(schema, &checked, &holds)?;
-    let name = schema.object_class(structural).name().as_bytes().to_vec();
-    add_if_absent(entry, &known.structural_object_class, name);
-    Ok(())
-}
-
-/// Adds the server's own attributes to a new entry, except those that a manager has set under relaxed rules.
-fn add_operational(execution: &Execution<'_, '_>, entry: &mut Entry) -> Result<(), OperationError> {
-    if !execution.context.settings.last_modified {
-        return Ok(());
-    }
-    let known = &execution.configuration.well_known;
-    if entry.attribute(&known.entry_uuid).is_none() {
-        let uuid = execution.directory.randomness().uuid_v4().map_err(|error| {
-            tracing::error!(target: "any", "making an entryUUID: {error}");
-            Failure::Internal
-        })?;
-        add_if_absent(entry, &known.entry_uuid, uuid.to_string().into_bytes());
-    }
-    let author = write_checks::author(execution);
-    let stamp = &execution.stamp;
-    add_if_absent(entry, &known.creators_name, author.into());
-    add_if_absent(entry, &known.create_timestamp, stamp.time.as_str().into());
-    add_if_absent(entry, &known.entry_csn, stamp.csn.as_str().into());
-    add_if_absent(entry, &known.modifiers_name, author.into());
-    add_if_absent(entry, &known.modify_timestamp, stamp.time.as_str().into());
-    Ok(())
-}
-
-fn add_if_absent(entry: &mut Entry, description: &AttributeDescription, value: Vec<u8>) {
-    if entry.attribute(description).is_none() {
-        entry.attributes.push(Attribute {
-            description: description.clone(),
-            values: vec![value],
-        });
-    }
 }
 
 /// The superior of a new entry.
@@ -375,7 +206,7 @@ impl<'t> Place<'t> {
         let is_below_absent_root = ancestor.is_none() && dn.depth() == 1 && context.is_suffix(&Dn::root());
         let superior = match ancestor {
             _ if is_below_absent_root || context.is_suffix(dn) => Superior::Root,
-            Some((id, depth)) if depth + 1 == dn.depth() => Superior::Entry(write_checks::record_of(view, id)?),
+            Some((id, depth)) if depth + 1 == dn.depth() => Superior::Entry(checks::record_of(view, id)?),
             _ => Superior::Missing(ancestor),
         };
         Ok(Self {
@@ -434,7 +265,7 @@ fn place(
     if place.is_occupied {
         return Err(AddRefusal::Exists.into());
     }
-    write_checks::refuse_used_uuid(execution, modifications, None)
+    checks::refuse_used_uuid(execution, modifications, None)
 }
 
 /// Checks the rights on the new entry itself.

@@ -10,19 +10,21 @@ use ironbark_store::{Record, View};
 use super::{
     bind_policy::{self, CheckedBind, Exchange},
     external::ExternalCall,
-    sasl_bind, write_checks,
+    sasl_bind,
 };
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     access::{Requester, Subject, Target, WriteCheck},
+    admission::check_bind,
     backend::{bind_failures::Patience, external::ExternalDatabase, naming_context::Backend},
+    edit::checks,
     identity::session::Session,
     outcome::{
         completion::{Begun, Completion},
         end::{Outcome, record_end, record_end_elsewhere},
         hashing_pool, respond,
     },
-    overlay::password_checks::Computed,
+    overlay::{overlays_of, password_checks::Computed},
     password::{self, Cost},
     refusal::BindRefusal,
     request::{context::RequestContext, identity::Identity, stop::Restriction},
@@ -41,7 +43,7 @@ pub(crate) fn start(
     let negotiation = session.negotiation.take();
     refuse_impatiently(scratch.directory(), configuration, origin)?;
     let version = checked_version(configuration, request.version)?;
-    let dn = write_checks::parse_dn(&configuration.schema, request.name)?;
+    let dn = checks::parse_dn(&configuration.schema, request.name)?;
     session.bound_version = Some(version);
     let password = match request.authentication {
         Authentication::Simple(password) => password,
@@ -82,7 +84,7 @@ fn with_password(
         session.restriction = Restriction::new();
     }
     let restriction = &session.restriction;
-    if let Some(context) = judging.filter(|context| context.overlays().asks_second_factor()) {
+    if let Some(context) = judging.filter(|context| overlays_of(context).asks_second_factor()) {
         let (name, stored) = unchecked(scratch, configuration, origin, dn)?;
         let judgement = CheckedBind::new(restriction, name, false, simple(Some(password))).against(stored);
         return judgement.submit(scratch.directory(), configuration, context, origin);
@@ -232,7 +234,7 @@ fn anonymous(
         return Err(BindRefusal::AnonymousDisallowed.into());
     }
     // As in slapd: the bind sends nothing that needs protection, and later requests are checked.
-    configuration.frontend.check_bind(configuration, false, origin)
+    check_bind(&configuration.frontend, configuration, false, origin)
 }
 
 /// Refuses simple binds, or those to this database, whatever the password is.
@@ -241,7 +243,7 @@ fn admit(configuration: &Configuration, origin: &mut RequestContext, dn: &Dn) ->
         return Err(BindRefusal::SimpleDisallowed.into());
     }
     match configuration.context_of(dn) {
-        Some(context) => context.check_bind(configuration, true, origin),
+        Some(context) => check_bind(context, configuration, true, origin),
         None => Ok(()),
     }
 }

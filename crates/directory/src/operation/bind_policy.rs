@@ -14,12 +14,16 @@ use ironbark_model::{Dn, Entry};
 use ironbark_store::Location;
 use tokio::sync::oneshot;
 
-use super::{modify::Audience, second_factor::Presented, write_checks};
+use super::second_factor::Presented;
 use crate::{
     Configuration, Directory, NamingContext, OperationError, ResponseControl,
     backend::written::{BindEnd, Success},
+    edit::{
+        checks,
+        modify::{Audience, modify_internally, modify_stamped},
+    },
     outcome::completion::{Begun, Completion},
-    overlay::{BindAttempt, Execution, password_checks::Computed},
+    overlay::{BindAttempt, Execution, overlays_of, password_checks::Computed},
     refusal::BindRefusal,
     request::{
         context::RequestContext,
@@ -64,7 +68,7 @@ pub(crate) struct Exchange {
 /// The database whose overlays, or `lastbind`, take part in binds of this name.
 pub(crate) fn judging<'c>(configuration: &'c Configuration, dn: &Dn) -> Option<&'c Arc<NamingContext>> {
     let context = configuration.context_of(dn)?;
-    let is_judged = !context.overlays().binds.is_empty() || context.settings.last_bind;
+    let is_judged = !overlays_of(context).binds.is_empty() || context.settings.last_bind;
     (context.backend.is_stored() && is_judged).then_some(context)
 }
 
@@ -179,7 +183,7 @@ impl WriteRequest for CheckedBind {
     }
 
     fn read_again(&self, configuration: &Configuration) -> Result<Box<dyn WriteRequest>, OperationError> {
-        let read = |dn: &Dn| write_checks::parse_dn(&configuration.schema, dn.pretty().as_bytes());
+        let read = |dn: &Dn| checks::parse_dn(&configuration.schema, dn.pretty().as_bytes());
         let claimed = match &self.claimed {
             Ok(identity) => Ok(Identity {
                 dn: read(&identity.dn)?,
@@ -216,7 +220,7 @@ impl WriteRequest for CheckedBind {
 
     /// Nobody counts wrong passwords, so the time of the bind is all that is lost.
     fn unrecorded(&self, context: &NamingContext) -> Option<Success> {
-        let mut binds = context.overlays().binds.iter();
+        let mut binds = overlays_of(context).binds.iter();
         if self.stored.is_some() || !binds.all(|binds| binds.only_records()) {
             return None;
         }
@@ -283,9 +287,9 @@ fn decide(execution: &mut Execution<'_, '_>, judgement: &CheckedBind) -> Result<
         let refusal = if context.settings.is_shadow() || execution.waits_for_peers()? {
             // Stamped, the entry would count as newer than what its provider, or a peer, has of it.
             execution.is_silent = true;
-            execution.modify_internally(&entry.dn, &modifications)?
+            modify_internally(execution, &entry.dn, &modifications)?
         } else {
-            execution.modify_stamped(&entry.dn, modifications, Audience::Nobody)?
+            modify_stamped(execution, &entry.dn, modifications, Audience::Nobody)?
         };
         if let Some(refusal) = refusal {
             let (name, text) = (entry.dn.pretty(), refusal.diagnostic_message);
@@ -330,7 +334,7 @@ fn judged<'e>(
         must_change_password: false,
     };
     let context = execution.context;
-    for binds in &context.overlays().binds {
+    for binds in &overlays_of(context).binds {
         binds.judge_bind(execution, &mut attempt)?;
     }
     execution.check_computed()?;
@@ -352,16 +356,6 @@ fn end(judgement: &CheckedBind, verdict: Result<(), OperationError>, controls: V
             server_credentials: judgement.exchange.server_credentials.clone(),
         })),
         ..Success::default()
-    }
-}
-
-impl Execution<'_, '_> {
-    /// `lastbind-precision`: seconds during which the time of a bind is not recorded again.
-    pub fn last_bind_precision_s(&self) -> u32 {
-        match self.context.settings.last_bind_precision_s {
-            0 => self.configuration.frontend.settings.last_bind_precision_s,
-            precision => precision,
-        }
     }
 }
 

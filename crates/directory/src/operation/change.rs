@@ -6,9 +6,11 @@ use ironbark_config::Operations;
 use ironbark_ldap_proto::{Operation, Request};
 use ironbark_model::Dn;
 
-use super::{add, modify_dn, write_checks};
+use super::{add, modify_dn};
 use crate::{
     Configuration, NamingContext, OperationError,
+    edit::checks,
+    overlay::overlays_of,
     refusal::{AddRefusal, DeleteRefusal, Failure, ModifyDnRefusal, ModifyRefusal},
     request::modification::{self, Modification, Reading},
 };
@@ -33,15 +35,15 @@ impl Change {
         let schema = &*configuration.schema;
         Ok(match request {
             Request::Add(request) => {
-                let dn = write_checks::parse_dn(schema, request.entry)?;
+                let dn = checks::parse_dn(schema, request.entry)?;
                 // slapd checks the name before the rest only here.
                 refuse_frontend_entries(configuration, &dn, Operations::ADD)?;
                 let modifications = add::modifications_of(reading(configuration, &dn), request)?;
                 Self::Add(dn, modifications)
             }
-            Request::Delete(name) => Self::Delete(write_checks::parse_dn(schema, name)?),
+            Request::Delete(name) => Self::Delete(checks::parse_dn(schema, name)?),
             Request::Modify(request) => {
-                let dn = write_checks::parse_dn(schema, request.object)?;
+                let dn = checks::parse_dn(schema, request.object)?;
                 let modifications = modification::of_request(reading(configuration, &dn), request.changes)?;
                 Self::Modify(dn, modifications)
             }
@@ -80,7 +82,7 @@ impl Change {
 /// How values of an entry with this name are read.
 fn reading<'a>(configuration: &'a Configuration, dn: &Dn) -> Reading<'a> {
     let takes_empty_strings =
-        |context: &Arc<NamingContext>| context.overlays().drops_empty_strings && context.database().is_some();
+        |context: &Arc<NamingContext>| overlays_of(context).drops_empty_strings && context.database().is_some();
     Reading {
         schema: &configuration.schema,
         takes_empty_strings: configuration.context_of(dn).is_some_and(takes_empty_strings),

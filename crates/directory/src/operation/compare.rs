@@ -16,10 +16,11 @@ use super::{external::ExternalCall, overlay_comparison::OverlayComparison};
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     access::{Answerable, Requester, Subject, Target, WriteCheck, disclosure::Disclosure},
+    admission::check_restrictions,
     backend::{call::Call, external::ExternalDatabase, naming_context::Backend, referral},
     frontend::root_dse,
     outcome::completion::Begun,
-    overlay::{derived::DerivedFor, password_checks::Computed},
+    overlay::{derived::DerivedFor, overlays_of, password_checks::Computed},
     refusal::CompareRefusal,
     request::context::RequestContext,
     scratch::{DnCache, Scratch, dn_cache},
@@ -90,7 +91,7 @@ fn outcome(
             .context_of(&dn)
             .ok_or_else(|| referral::default_referral(configuration, &dn, None))?,
     };
-    context.check_restrictions(configuration, Operations::COMPARE, origin)?;
+    check_restrictions(context, configuration, Operations::COMPARE, origin)?;
     controls.remove(origin.dropped_controls);
     let comparison = Comparison {
         configuration,
@@ -123,7 +124,7 @@ fn outcome(
         }
         Backend::Stored { .. } => {
             let is_true = comparison.in_store(scratch, context, controls.manage_dsa_it.is_some())?;
-            if context.overlays().compares(&comparison.description) {
+            if overlays_of(context).compares(&comparison.description) {
                 return comparison.by_overlay(scratch.directory(), call.configuration, context, is_true);
             }
             Ok(is_true)

@@ -3,18 +3,18 @@
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::Dn;
-use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
+use ironbark_store::{EntryId, Record, View};
 
-use super::{
-    modify::watched_attributes,
-    read_entry,
-    write_checks::{self, grants_on_root, require},
-};
+use super::read_entry;
 use crate::{
     OperationError,
     access::{Target, WriteCheck},
     backend::written::Success,
-    overlay::{Before, Execution},
+    edit::{
+        checks::{self, grants_on_root, require},
+        delete::remove,
+    },
+    overlay::Execution,
     refusal::DeleteRefusal,
 };
 
@@ -49,7 +49,7 @@ fn check(
     id: EntryId,
 ) -> Result<(Option<Vec<u8>>, Vec<EntryId>), OperationError> {
     let view = execution.view();
-    let record = write_checks::record_of(view, id)?;
+    let record = checks::record_of(view, id)?;
     check_parent(execution, view, dn, &record)?;
     let requester = execution.requester();
     execution.check_assertion(view, &record)?;
@@ -58,7 +58,7 @@ fn check(
         check.permits(Target::Entry, execution.needed_on_entry(Privileges::DELETE)),
         DeleteRefusal::NoAccessToEntry,
     )?;
-    write_checks::refuse_referral(execution, view, &record)?;
+    checks::refuse_referral(execution, view, &record)?;
     let pre_read = read_entry::pre_read(execution, view, &record)?;
     let tree = if execution.controls.has(ControlKind::TreeDelete) {
         subordinates(execution, view, &check, id)?
@@ -80,7 +80,7 @@ fn check_parent(
 ) -> Result<(), OperationError> {
     let requester = execution.requester();
     if record.parent() != 0 {
-        let parent = write_checks::record_of(view, record.parent())?;
+        let parent = checks::record_of(view, record.parent())?;
         let check = WriteCheck::on_record(requester, &parent, view);
         return require(
             check.permits(Target::Children, Privileges::DELETE),
@@ -123,12 +123,12 @@ fn subordinates(
         let may_remove_children = if superior == id {
             top.permits(Target::Children, Privileges::DELETE)
         } else {
-            let record = write_checks::record_of(view, superior)?;
+            let record = checks::record_of(view, superior)?;
             WriteCheck::on_record(requester, &record, view).permits(Target::Children, Privileges::DELETE)
         };
         require(may_remove_children, DeleteRefusal::NoAccessToSubordinate)?;
         for child in children {
-            let record = write_checks::record_of(view, child)?;
+            let record = checks::record_of(view, child)?;
             let check = WriteCheck::on_record(requester, &record, view);
             require(
                 check.permits(Target::Entry, needed),
@@ -140,53 +140,4 @@ fn subordinates(
     }
     found.reverse();
     Ok(found)
-}
-
-/// Removes one entry; `tree` is the top of the deleted subtree. Glue takes the place of an entry with subordinates.
-pub(crate) fn remove(execution: &mut Execution<'_, '_>, id: EntryId, tree: Option<&Dn>) -> Result<(), OperationError> {
-    execution.note_next_effect();
-    apply(execution, id, tree)
-}
-
-/// Removes an entry that has lost its name to another one. A log of requests does not tell it with the change of that
-/// one: it is told by a change of its own, if at all.
-pub(crate) fn give_up(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
-    apply(execution, id, None)
-}
-
-fn apply(execution: &mut Execution<'_, '_>, id: EntryId, tree: Option<&Dn>) -> Result<(), OperationError> {
-    let (name, watched) = {
-        let view = execution.view();
-        let record = write_checks::record_of(view, id)?;
-        (view.dn(id)?, watched_attributes(execution, &record)?)
-    };
-    let effect = Effect::Delete {
-        dn: name.pretty().into(),
-    };
-    execution.apply_own(
-        ChangeKind::Delete,
-        effect,
-        Before {
-            attributes: &watched,
-            deleted_tree: tree,
-        },
-    )?;
-    Ok(())
-}
-
-impl Execution<'_, '_> {
-    /// Deletes an entry that has no subordinates on behalf of an overlay, as the operation's own effect: access is not
-    /// checked, and other overlays follow it.
-    ///
-    /// # Errors
-    /// `noSuchObject`, `notAllowedOnNonLeaf`; the storage failed, or an overlay refused.
-    pub fn delete_internally(&mut self, dn: &Dn) -> Result<(), OperationError> {
-        let Location::Entry(id) = self.view().locate(dn)? else {
-            return Err(OperationError::no_such_object(String::new()));
-        };
-        if self.view().has_subordinates(id)? {
-            return Err(DeleteRefusal::InternalHasSubordinates.into());
-        }
-        remove(self, id, None)
-    }
 }

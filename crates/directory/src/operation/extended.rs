@@ -12,6 +12,7 @@ use ironbark_model::{Dn, ResultCode};
 use super::{overlay_operation, password_modify, replica_digest, transaction, verify_credentials};
 use crate::{
     Configuration, Directory, OperationError,
+    admission::check_extended,
     backend::call::Call,
     identity::session::Session,
     outcome::{
@@ -41,13 +42,13 @@ pub(crate) fn start(
             let holder = configuration.context_of(&origin.identity.dn);
             let holder = holder.filter(|_| !origin.identity.is_anonymous());
             let holder = holder.unwrap_or(&configuration.frontend);
-            holder.check_extended(configuration, row, origin)?;
+            check_extended(holder, configuration, row, origin)?;
             who_am_i(directory, origin, request, out)
         }
         // As in slapd, nothing prevents a client from canceling its own operation.
         ExtendedOperation::Cancel => cancel(directory, session, origin, request, out),
         ExtendedOperation::StartTls => {
-            configuration.frontend.check_extended(configuration, row, origin)?;
+            check_extended(&configuration.frontend, configuration, row, origin)?;
             start_tls(directory, session, configuration, origin, request, out)
         }
         ExtendedOperation::PasswordModify => password_modify::start(directory, call, row, request.value),
@@ -55,7 +56,7 @@ pub(crate) fn start(
         ExtendedOperation::StartTransaction | ExtendedOperation::EndTransaction => {
             let holder = configuration.context_of(&origin.identity.dn);
             let holder = holder.unwrap_or(&configuration.frontend);
-            holder.check_extended(configuration, row, origin)?;
+            check_extended(holder, configuration, row, origin)?;
             if row.operation == ExtendedOperation::StartTransaction {
                 transaction::start(directory, session, origin, request.value, out)
             } else {

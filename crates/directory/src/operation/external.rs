@@ -9,7 +9,7 @@ use ironbark_config::{access::Privileges, limits::SearchLimits};
 use ironbark_ldap_proto::Operation;
 use ironbark_model::{Dn, Entry};
 
-use super::{add, change::Change, modify_dn};
+use super::{change::Change, modify_dn};
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     access::{Requester, Target, WriteCheck},
@@ -17,6 +17,7 @@ use crate::{
         external::{ExternalDatabase, ExternalOperation, refuse_controls},
         tree_change::TreeChange,
     },
+    edit::new_entry,
     outcome::{completion::Begun, external::submit},
     refusal::ExternalRefusal,
     request::{
@@ -148,8 +149,8 @@ impl ExternalCall<'_> {
             Change::Add(dn, modifications) => {
                 let mut modifications = modifications.clone();
                 modification::check_permitted(schema, &mut modifications, is_relaxed)?;
-                add::refuse_repetition(schema, &modifications)?;
-                TreeChange::Add(add::entry_of(dn.clone(), &modifications))
+                new_entry::refuse_repetition(schema, &modifications)?;
+                TreeChange::Add(new_entry::entry_of(dn.clone(), &modifications))
             }
             Change::Delete(dn) => TreeChange::Delete { dn: dn.clone() },
             Change::Modify(dn, modifications) => {

@@ -14,13 +14,9 @@ use ironbark_store::{
 };
 
 use super::{
-    add,
     change::Change,
-    entry_rules,
-    modify::check_access,
     modify_dn::{self, Rename},
     read_entry,
-    write_checks::{author_of, require},
 };
 use crate::{
     Directory, NamingContext, OperationError, WellKnown,
@@ -31,6 +27,11 @@ use crate::{
         referral,
         tree_change::TreeChange,
         written::{Executed, Success},
+    },
+    edit::{
+        checks::{author_of, require},
+        entry_rules, new_entry,
+        rights::{check_access, is_granted},
     },
     overlay::{
         record,
@@ -121,8 +122,8 @@ impl Execution<'_> {
     fn add(&self, dn: &Dn, modifications: &[Modification]) -> Result<(Success, Executed), OperationError> {
         let mut modifications = modifications.to_vec();
         modification::check_permitted(&self.served.configuration.schema, &mut modifications, false)?;
-        add::refuse_repetition(&self.served.configuration.schema, &modifications)?;
-        let mut entry = add::entry_of(dn.clone(), &modifications);
+        new_entry::refuse_repetition(&self.served.configuration.schema, &modifications)?;
+        let mut entry = new_entry::entry_of(dn.clone(), &modifications);
         entry_rules::check_naming_types(&self.served.configuration.schema, dn)?;
         let superior = dn.parent().unwrap_or_default();
         let superior = self.find(&superior).ok_or_else(|| self.missing(dn))?;
@@ -138,14 +139,14 @@ impl Execution<'_> {
         let attributes_granted = !self.context.settings.add_content_acl
             || modifications
                 .iter()
-                .all(|modification| super::modify::is_granted(&check, modification));
+                .all(|modification| is_granted(&check, modification));
         require(attributes_granted, AddRefusal::NoAccessToAttribute)?;
         drop(check);
         // A client that may not add the entry does not learn whether one exists.
         self.check_assertion(&entry)?;
         // The tree itself refuses a name that is taken: an entry with a number goes before the one that has it.
-        let requested = add::requested(&self.served.configuration.schema, &entry);
-        add::name(&self.served.configuration.schema, &mut entry);
+        let requested = new_entry::requested(&self.served.configuration.schema, &entry);
+        new_entry::name(&self.served.configuration.schema, &mut entry);
         let executed = self.change(ChangeKind::Add, &TreeChange::Add(entry), requested)?;
         Ok((Success::default(), executed))
     }

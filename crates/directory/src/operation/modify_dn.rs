@@ -4,22 +4,25 @@ use std::sync::Arc;
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::ModifyDnRequest;
-use ironbark_model::{AttributeDescription, Dn, Schema};
+use ironbark_model::{Dn, Schema};
 use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View, change::RequestedChange};
 
-use super::{
-    entry_rules,
-    modify::{Draft, Options, Plan, check_access, plan},
-    read_entry,
-    write_checks::{self, grants_on_root, require},
-};
+use super::read_entry;
 use crate::{
     Configuration, NamingContext, OperationError,
     access::{Target, WriteCheck},
     backend::{referral, tree_change::TreeChange, written::Success},
-    overlay::{Before, Execution, Outcome, OutcomeChange, Renaming},
+    edit::apply::{Before, apply_own},
+    edit::{
+        checks::{self, grants_on_root, require},
+        draft::Draft,
+        plan::{Options, Plan, plan},
+        rename::modifications_of,
+        rights::check_access,
+    },
+    overlay::{Execution, Outcome, OutcomeChange, Renaming, overlays_of},
     refusal::ModifyDnRefusal,
-    request::modification::{Authority, Modification, ModificationKind, normal_form},
+    request::modification::Modification,
 };
 
 /// A request, with its names parsed.
@@ -42,13 +45,13 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, rename: &Rename) -> Res
     let mut modifications = rename.modifications.clone();
     check_context(execution.configuration, execution.context, rename)?;
     let context = execution.context;
-    if !context.overlays().content.is_empty() {
+    if !overlays_of(context).content.is_empty() {
         require_rights(execution, rename)?;
-        for overlay in &context.overlays().content {
+        for overlay in &overlays_of(context).content {
             overlay.before_modify_dn(execution, rename.renaming())?;
         }
     }
-    write_checks::add_stamps(execution, &mut modifications);
+    checks::add_stamps(execution, &mut modifications);
     let id = locate(execution, rename)?;
     let Prepared {
         plan,
@@ -62,7 +65,8 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, rename: &Rename) -> Res
         new_dn: new_name.pretty().into(),
         changes: plan.changes,
     };
-    execution.apply_own(
+    apply_own(
+        execution,
         ChangeKind::ModifyDn,
         effect,
         Before {
@@ -147,7 +151,7 @@ impl Rename {
 /// # Errors
 /// `invalidDNSyntax`, `namingViolation`.
 pub(crate) fn read(schema: &Schema, request: &ModifyDnRequest<'_>) -> Result<Rename, OperationError> {
-    let dn = write_checks::parse_dn(schema, request.entry)?;
+    let dn = checks::parse_dn(schema, request.entry)?;
     let new_rdn = Dn::parse(schema, request.new_rdn).map_err(|_| ModifyDnRefusal::InvalidNewRdn)?;
     if new_rdn.depth() != 1 {
         return Err(ModifyDnRefusal::InvalidNewRdn.into());
@@ -167,50 +171,6 @@ pub(crate) fn read(schema: &Schema, request: &ModifyDnRequest<'_>) -> Result<Ren
         target,
         modifications,
     })
-}
-
-/// The changes of the entry's attributes that the new RDN requires: values of the old RDN are deleted (if requested),
-/// those of the new one are added.
-///
-/// # Errors
-/// `namingViolation`, `inappropriateMatching` and their like: the RDN cannot be one.
-pub(crate) fn modifications_of(
-    schema: &Schema,
-    dn: &Dn,
-    new_rdn: &Dn,
-    delete_old_rdn: bool,
-) -> Result<Vec<Modification>, OperationError> {
-    let change = |kind, description: &AttributeDescription, value: Vec<u8>| {
-        let normalized = vec![normal_form(schema, description, &value)];
-        Modification {
-            kind,
-            description: description.clone(),
-            name: schema.description_text(description),
-            values: vec![value],
-            normalized,
-            authority: Authority::Client,
-        }
-    };
-    let mut modifications = Vec::new();
-    entry_rules::check_naming_types(schema, new_rdn)?;
-    for (description, value) in new_rdn.leaf_assertions(schema) {
-        if schema.attribute_type(description.attribute_type).equality.is_none() {
-            return Err(ModifyDnRefusal::NoEqualityRule.into());
-        }
-        modifications.push(change(ModificationKind::AddIfAbsent, &description, value));
-    }
-    if delete_old_rdn {
-        for (description, value) in dn.leaf_assertions(schema) {
-            // An entry that was set aside is named by its entryUUID, and keeps it.
-            if schema.attribute_type(description.attribute_type).no_user_modification {
-                continue;
-            }
-            modifications.push(change(ModificationKind::Delete, &description, value));
-        }
-    }
-    // slapd puts each change in front of the earlier ones.
-    modifications.reverse();
-    Ok(modifications)
 }
 
 /// Whether the naming contexts allow moving an entry there.
@@ -243,7 +203,7 @@ fn locate(execution: &Execution<'_, '_>, rename: &Rename) -> Result<EntryId, Ope
             // A client that may not rename there does not learn which entries exist.
             if let Some((id, _)) = ancestor {
                 let view = execution.view();
-                let parent = write_checks::record_of(view, id)?;
+                let parent = checks::record_of(view, id)?;
                 let check = WriteCheck::on_record(execution.requester(), &parent, view);
                 require(
                     check.permits(Target::Children, rename.needed_above()),
@@ -272,7 +232,7 @@ fn require_rights(execution: &Execution<'_, '_>, rename: &Rename) -> Result<(), 
 /// Whether the access rules grant all that the client asks for.
 fn is_granted(execution: &Execution<'_, '_>, id: EntryId, rename: &Rename) -> Result<bool, OperationError> {
     let view = execution.view();
-    let record = write_checks::record_of(view, id)?;
+    let record = checks::record_of(view, id)?;
     let requester = execution.requester();
     let check = WriteCheck::on_record(requester, &record, view);
     let Some(destination) = Destination::find(execution, view, &view.dn(id)?, rename)? else {
@@ -299,7 +259,7 @@ fn prepare(
     modifications: &[Modification],
 ) -> Result<Prepared, OperationError> {
     let view = execution.view();
-    let record = write_checks::record_of(view, id)?;
+    let record = checks::record_of(view, id)?;
     let requester = execution.requester();
     let old_name = view.dn(id)?;
     require(
@@ -312,7 +272,7 @@ fn prepare(
         check.permits(Target::Entry, execution.needed_on_entry(RENAME)),
         ModifyDnRefusal::NoAccessToEntry,
     )?;
-    write_checks::refuse_referral(execution, view, &record)?;
+    checks::refuse_referral(execution, view, &record)?;
     let superior = destination(execution, view, &old_name, rename)?;
     let new_name = superior.child(&rename.new_rdn);
     match view.locate(&new_name)? {
@@ -326,20 +286,23 @@ fn prepare(
     }
     let options = Options {
         relax: execution.is_relaxed(),
-        may_be_dynamic: execution.context.overlays().keeps_dynamic_entries(),
+        may_be_dynamic: overlays_of(execution.context).keeps_dynamic_entries(),
         permissive: false,
-        watched: &requester.context.overlays().watched,
+        watched: &overlays_of(requester.context).watched,
         budget: Some(execution.budget),
     };
     let judge = |draft: &Draft<'_, '_>| {
-        execution.check_outcome(Outcome {
-            name: &new_name,
-            change: OutcomeChange::Modify {
-                former: &record,
-                modifications,
+        checks::check_outcome(
+            execution,
+            Outcome {
+                name: &new_name,
+                change: OutcomeChange::Modify {
+                    former: &record,
+                    modifications,
+                },
+                state: draft,
             },
-            state: draft,
-        })
+        )
     };
     let plan = plan(
         requester.configuration,
@@ -368,7 +331,7 @@ fn grants_above(
     if record.parent() == 0 {
         return Ok(grants_on_root(execution, needed));
     }
-    let parent = write_checks::record_of(view, record.parent())?;
+    let parent = checks::record_of(view, record.parent())?;
     Ok(WriteCheck::on_record(requester, &parent, view).permits(Target::Children, needed))
 }
 
@@ -393,7 +356,7 @@ impl<'t> Destination<'t> {
             return Ok(Some(Self::Same(parent)));
         };
         Ok(match execution.place_of(wanted)? {
-            Location::Entry(id) => Some(Self::Other(write_checks::record_of(view, id)?)),
+            Location::Entry(id) => Some(Self::Other(checks::record_of(view, id)?)),
             Location::Missing { .. } => wanted.is_root().then_some(Self::Root),
         })
     }

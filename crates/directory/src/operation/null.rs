@@ -7,7 +7,7 @@ use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::{Dn, Entry};
 use ironbark_store::{ChangeKind, change::RequestedChange};
 
-use super::{add, change::Change, modify_dn, password_modify::SetPassword, read_entry};
+use super::{change::Change, modify_dn, password_modify::SetPassword, read_entry};
 use crate::{
     Directory, NamingContext, OperationError,
     access::{Requester, assertion::refuse_assertion},
@@ -15,6 +15,7 @@ use crate::{
         queue::Served,
         written::{Executed, Success},
     },
+    edit::new_entry,
     overlay::record,
     refusal::WriteRefusal,
     request::{context::RequestContext, controls::WriteControls, modification, requested_change::of_modifications},
@@ -42,9 +43,9 @@ pub(crate) fn execute(
         Change::Add(dn, modifications) => {
             let mut modifications = modifications.clone();
             modification::check_permitted(schema, &mut modifications, controls.has(ControlKind::RelaxRules))?;
-            add::refuse_repetition(schema, &modifications)?;
-            let entry = add::entry_of(dn.clone(), &modifications);
-            (ChangeKind::Add, add::requested(schema, &entry))
+            new_entry::refuse_repetition(schema, &modifications)?;
+            let entry = new_entry::entry_of(dn.clone(), &modifications);
+            (ChangeKind::Add, new_entry::requested(schema, &entry))
         }
         Change::Delete(dn) => {
             let dn = dn.pretty().into();

@@ -8,13 +8,15 @@ use ironbark_ldap_proto::Operation;
 use ironbark_model::{AttributeDescription, Dn};
 use ironbark_store::{EntryId, Location};
 
-use super::{bind_policy::root, write_checks};
+use super::{bind_policy::root, second_factor::spend};
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     access::{Requester, Target, WriteCheck},
+    admission::check_restrictions,
     backend::written::Success,
+    edit::checks,
     outcome::completion::Begun,
-    overlay::{Execution, SecondFactor, password_checks::Computed},
+    overlay::{Execution, SecondFactor, overlays_of, password_checks::Computed},
     refusal::CompareRefusal,
     request::context::RequestContext,
     write::{job::enqueue, request::WriteRequest},
@@ -79,7 +81,7 @@ impl WriteRequest for OverlayComparison {
         let schema = &configuration.schema;
         let description = schema.attribute_description(self.name.as_bytes());
         Ok(Box::new(Self {
-            dn: write_checks::parse_dn(schema, self.dn.pretty().as_bytes())?,
+            dn: checks::parse_dn(schema, self.dn.pretty().as_bytes())?,
             description: description.map_err(|_| CompareRefusal::UndefinedAttribute)?,
             name: self.name.clone(),
             value: self.value.clone(),
@@ -95,7 +97,7 @@ impl WriteRequest for OverlayComparison {
         context: &NamingContext,
         _: &mut RequestContext,
     ) -> Result<(), OperationError> {
-        context.check_restrictions(configuration, Operations::COMPARE, &mut self.client.clone())
+        check_restrictions(context, configuration, Operations::COMPARE, &mut self.client.clone())
     }
 
     fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Success, OperationError> {
@@ -115,14 +117,14 @@ impl OverlayComparison {
         };
         self.check_access(execution, id)?;
         let entry = execution.entry(id)?;
-        for hooks in &context.overlays().comparisons {
+        for hooks in &overlays_of(context).comparisons {
             if *hooks.attribute() != self.description {
                 continue;
             }
             match hooks.compare(execution, &entry, &self.value)? {
                 None => {}
                 Some(SecondFactor::Wrong) => return Ok(false),
-                Some(SecondFactor::Right(spending)) => return execution.spend(*spending),
+                Some(SecondFactor::Right(spending)) => return spend(execution, *spending),
             }
         }
         Ok(self.is_true)
@@ -131,10 +133,10 @@ impl OverlayComparison {
     /// Asks the access rules once more: they may say something else of the entry as it is now.
     fn check_access(&self, execution: &Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
         let view = execution.view();
-        let record = write_checks::record_of(view, id)?;
+        let record = checks::record_of(view, id)?;
         let requester = Requester::of(execution.configuration, execution.context, &self.client);
         let check = WriteCheck::on_record(requester, &record, view);
         let target = Target::Attribute(&self.description, Some(&self.value));
-        write_checks::require(check.permits(target, Privileges::COMPARE), CompareRefusal::NoAccess)
+        checks::require(check.permits(target, Privileges::COMPARE), CompareRefusal::NoAccess)
     }
 }

@@ -9,13 +9,14 @@ use ironbark_model::Dn;
 use super::submit;
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
+    admission::{check_extended, refuse_if_shadow},
     backend::{
         call::Call,
         referral,
         written::{ExtendedAnswer, Success},
     },
     outcome::completion::Begun,
-    overlay::{Execution, ExtendedHooks, ExtendedWrite, password_checks::Computed},
+    overlay::{Execution, ExtendedHooks, ExtendedWrite, overlays_of, password_checks::Computed},
     refusal::ExtendedRefusal,
     request::context::RequestContext,
     write::{job::enqueue, request::WriteRequest},
@@ -51,12 +52,12 @@ pub(crate) fn start(
         .context_of(request.dn())
         .ok_or_else(|| referral::default_referral(configuration, request.dn(), None))?;
     submit::refuse_anonymous(configuration, origin, request.dn())?;
-    context.check_extended(configuration, row, origin)?;
+    check_extended(context, configuration, row, origin)?;
     call.controls.remove(origin.dropped_controls);
     if hooks(context, row).is_none() {
         return Err(ExtendedRefusal::NotInDatabase.into());
     }
-    context.refuse_if_shadow(configuration, request.dn(), origin)?;
+    refuse_if_shadow(context, configuration, request.dn(), origin)?;
     let operation = OverlayOperation {
         row,
         value: value.map(<[u8]>::to_vec),
@@ -75,7 +76,10 @@ pub(crate) fn subject(configuration: &Configuration, request: &ExtendedRequest<'
 }
 
 fn hooks<'c>(context: &'c NamingContext, row: &Descriptor) -> Option<&'c Arc<dyn ExtendedHooks>> {
-    context.overlays().extended.iter().find(|hooks| hooks.oid() == row.oid)
+    overlays_of(context)
+        .extended
+        .iter()
+        .find(|hooks| hooks.oid() == row.oid)
 }
 
 impl WriteRequest for OverlayOperation {
@@ -122,9 +126,9 @@ impl WriteRequest for OverlayOperation {
         context: &NamingContext,
         origin: &mut RequestContext,
     ) -> Result<(), OperationError> {
-        context.check_extended(configuration, self.row, origin)?;
+        check_extended(context, configuration, self.row, origin)?;
         hooks(context, self.row).ok_or(ExtendedRefusal::NotInDatabase)?;
-        context.refuse_if_shadow(configuration, self.dn(), origin)
+        refuse_if_shadow(context, configuration, self.dn(), origin)
     }
 
     fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Success, OperationError> {

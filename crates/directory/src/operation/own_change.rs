@@ -25,32 +25,30 @@ struct OwnChange {
     reply: oneshot::Sender<Result<(), OperationError>>,
 }
 
-impl Directory {
-    /// Changes the entry `cn=config`, as a request of its rootdn would. It takes no room from clients: wait for its end
-    /// before the next one. The receiver gets the result when the change is in force.
-    ///
-    /// # Errors
-    /// `unavailable`; `unwillingToPerform` if cn=config is not served.
-    pub fn change_settings(
-        self: &Arc<Self>,
-        modifications: Vec<Modification>,
-    ) -> Result<oneshot::Receiver<Result<(), OperationError>>, OperationError> {
-        let configuration = self.configuration();
-        let context = config_of(&configuration).ok_or(WriteRefusal::UnsupportedInContext)?;
-        let writer = context
-            .backend
-            .tree_writer()
-            .ok_or(WriteRefusal::UnsupportedInContext)?;
-        let dn = context.suffixes().first().cloned().unwrap_or_default();
-        let (reply, receiver) = oneshot::channel();
-        let change = OwnChange {
-            directory: Arc::clone(self),
-            change: Change::Modify(dn, modifications),
-            reply,
-        };
-        writer.submit_own(Box::new(change))?;
-        Ok(receiver)
-    }
+/// Changes the entry `cn=config`, as a request of its rootdn would. It takes no room from clients: wait for its end
+/// before the next one. The receiver gets the result when the change is in force.
+///
+/// # Errors
+/// `unavailable`; `unwillingToPerform` if cn=config is not served.
+pub fn change_settings(
+    directory: &Arc<Directory>,
+    modifications: Vec<Modification>,
+) -> Result<oneshot::Receiver<Result<(), OperationError>>, OperationError> {
+    let configuration = directory.configuration();
+    let context = config_of(&configuration).ok_or(WriteRefusal::UnsupportedInContext)?;
+    let writer = context
+        .backend
+        .tree_writer()
+        .ok_or(WriteRefusal::UnsupportedInContext)?;
+    let dn = context.suffixes().first().cloned().unwrap_or_default();
+    let (reply, receiver) = oneshot::channel();
+    let change = OwnChange {
+        directory: Arc::clone(directory),
+        change: Change::Modify(dn, modifications),
+        reply,
+    };
+    writer.submit_own(Box::new(change))?;
+    Ok(receiver)
 }
 
 fn config_of(configuration: &Configuration) -> Option<&Arc<NamingContext>> {

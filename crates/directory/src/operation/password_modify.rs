@@ -14,15 +14,17 @@ use ironbark_ldap_proto::{
 use ironbark_model::Dn;
 use ironbark_store::Location;
 
-use super::{external::ExternalCall, modify, null, write_checks};
+use super::{external::ExternalCall, modify, null, slow_values::slow_values};
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     access::{Requester, Target, WriteCheck},
+    admission::{check_extended, refuse_if_shadow},
     backend::{
         call::Call,
         naming_context::Backend,
         written::{Executed, ExtendedAnswer, Success},
     },
+    edit::checks,
     outcome::{
         completion::Begun,
         hashing_pool::{self, Reply},
@@ -30,7 +32,7 @@ use crate::{
     },
     overlay::{
         Execution, Passwords,
-        password_checks::{self, Computed, hash},
+        password_checks::{Computed, hash},
     },
     password::{self, Cost, Scheme},
     refusal::{PasswordModifyRefusal, WriteRefusal},
@@ -94,7 +96,7 @@ impl WriteRequest for SetPassword {
 
     fn read_again(&self, configuration: &Configuration) -> Result<Box<dyn WriteRequest>, OperationError> {
         Ok(Box::new(Self {
-            dn: write_checks::parse_dn(&configuration.schema, self.dn.pretty().as_bytes())?,
+            dn: checks::parse_dn(&configuration.schema, self.dn.pretty().as_bytes())?,
             hashed: self.hashed.clone(),
             generated: self.generated.clone(),
             passwords: self.passwords.clone(),
@@ -111,8 +113,8 @@ impl WriteRequest for SetPassword {
         let row = REGISTRY
             .iter()
             .find(|row| row.operation == ExtendedOperation::PasswordModify);
-        row.map_or(Ok(()), |row| context.check_extended(configuration, row, origin))?;
-        context.refuse_if_shadow(configuration, &self.dn, origin)
+        row.map_or(Ok(()), |row| check_extended(context, configuration, row, origin))?;
+        refuse_if_shadow(context, configuration, &self.dn, origin)
     }
 
     fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Success, OperationError> {
@@ -146,7 +148,7 @@ pub(crate) fn start(
     let request = PasswordModifyRequest::decode(value)?;
     let dn = target(configuration, origin, request.user_identity)?;
     let context = context_of(configuration, &dn, request.old_password.is_some())?;
-    context.check_extended(configuration, row, origin)?;
+    check_extended(&context, configuration, row, origin)?;
     call.controls.remove(origin.dropped_controls);
     if let Some(database) = context.backend.external() {
         let call = ExternalCall {
@@ -157,7 +159,7 @@ pub(crate) fn start(
         return call.extended(directory, database, &dn, row.oid, value);
     }
     refuse_unsupported(&context)?;
-    context.refuse_if_shadow(configuration, &dn, origin)?;
+    refuse_if_shadow(&context, configuration, &dn, origin)?;
     let stored = if request.old_password.is_some() {
         old_values(configuration, &context, origin, &dn)?
     } else {
@@ -172,7 +174,7 @@ pub(crate) fn start(
     let work = Work {
         directory: Arc::clone(directory),
         configuration: Arc::clone(configuration),
-        slow: password_checks::slow_values(&context, &dn)?,
+        slow: slow_values(&context, &dn)?,
         context,
         origin: origin.clone(),
         dn,

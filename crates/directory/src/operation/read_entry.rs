@@ -3,10 +3,10 @@
 use ironbark_model::Entry;
 use ironbark_store::{EntryId, Record, View};
 
-use super::write_checks;
 use crate::{
     Configuration, OperationError,
     access::{self, Requester, Source, VisibleEntry},
+    edit::checks,
     overlay::Execution,
     refusal::WriteRefusal,
     request::controls::ReadEntry,
@@ -37,7 +37,7 @@ pub(crate) fn post_read(execution: &Execution<'_, '_>, id: EntryId) -> Result<Op
         return Ok(None);
     };
     let view = execution.view();
-    let record = write_checks::record_of(view, id)?;
+    let record = checks::record_of(view, id)?;
     read(execution, view, &record, &asked)
 }
 

@@ -16,14 +16,15 @@ use ironbark_ldap_proto::{
 use ironbark_model::Dn;
 use ironbark_store::{BucketSums, Location};
 
-use super::write_checks::parse_dn;
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     access::{Requester, Target, WriteCheck},
+    admission::check_extended,
     backend::{
         call::Call,
         written::{ExtendedAnswer, Success},
     },
+    edit::checks::parse_dn,
     outcome::{completion::Begun, hashing_pool, respond},
     refusal::ExtendedRefusal,
     request::context::RequestContext,
@@ -43,7 +44,7 @@ pub(crate) fn start(
         .context_of(&base)
         .filter(|context| context.is_suffix(&base));
     let context = Arc::clone(context.ok_or(ExtendedRefusal::NoSuchContext)?);
-    context.check_extended(configuration, row, origin)?;
+    check_extended(&context, configuration, row, origin)?;
     require_rights(configuration, &context, origin, &base)?;
     let (directory, origin) = (Arc::clone(directory), origin.clone());
     let pool = Arc::clone(&directory);

@@ -8,6 +8,7 @@ use ironbark_model::ResultCode;
 use super::sasl_turn::{Ended, Settled, Turn};
 use crate::{
     Configuration, OperationError,
+    admission::check_bind,
     identity::session::Session,
     outcome::{
         completion::{Begun, Completion},
@@ -50,7 +51,7 @@ pub(crate) fn start(
     if name.is_empty() {
         return Err(BindRefusal::NoMechanism.into());
     }
-    configuration.frontend.check_bind(configuration, false, origin)?;
+    check_bind(&configuration.frontend, configuration, false, origin)?;
     let situation = Situation::of(configuration, origin);
     let mechanism = Mechanism::find(name).ok_or(SaslRefusal::NoMechanism)?;
     mechanism.check(configuration, situation)?;

@@ -3,10 +3,10 @@
 
 use ironbark_model::Entry;
 
-use super::modify::Audience;
 use crate::{
     OperationError,
-    overlay::{Execution, SecondFactor, Spending},
+    edit::modify::{Audience, modify_stamped},
+    overlay::{Execution, SecondFactor, Spending, overlays_of},
     password::totp_key,
 };
 
@@ -36,7 +36,7 @@ impl Presented {
     /// The storage failed.
     pub(crate) fn of(execution: &Execution<'_, '_>, entry: &Entry, presented: &[u8]) -> Result<Self, OperationError> {
         let (mut found, mut rest) = (Self::default(), presented);
-        for binds in &execution.context.overlays().binds {
+        for binds in &overlays_of(execution.context).binds {
             match binds.second_factor(execution, entry, rest)? {
                 None => {}
                 Some(SecondFactor::Wrong) => found.lacks_factor = true,
@@ -73,30 +73,28 @@ impl Presented {
     pub(crate) fn spend(self, execution: &mut Execution<'_, '_>) -> Result<bool, OperationError> {
         let mut are_spent = true;
         for spending in self.spendings {
-            are_spent &= execution.spend(spending)?;
+            are_spent &= spend(execution, spending)?;
         }
         Ok(are_spent)
     }
 }
 
-impl Execution<'_, '_> {
-    /// Marks a factor as used. `false`: that is impossible here, and the factor must not count.
-    ///
-    /// # Errors
-    /// The storage failed.
-    pub(crate) fn spend(&mut self, spending: Spending) -> Result<bool, OperationError> {
-        let name = spending.keeper.pretty();
-        // Marked here alone, it could be used once more at the provider, and at each of its replicas.
-        if self.context.settings.is_shadow() || self.waits_for_peers()? {
-            tracing::error!(target: "any", "a second factor of \"{name}\" cannot be marked as used on a replica");
-            return Ok(false);
-        }
-        let refusal = self.modify_stamped(&spending.keeper, spending.modifications, Audience::Nobody)?;
-        let Some(refusal) = refusal else {
-            return Ok(true);
-        };
-        let (code, text) = (refusal.result_code, refusal.diagnostic_message);
-        tracing::error!(target: "any", "marking a second factor of \"{name}\" as used: {code:?} {text}");
-        Ok(false)
+/// Marks a factor as used. `false`: that is impossible here, and the factor must not count.
+///
+/// # Errors
+/// The storage failed.
+pub(crate) fn spend(execution: &mut Execution<'_, '_>, spending: Spending) -> Result<bool, OperationError> {
+    let name = spending.keeper.pretty();
+    // Marked here alone, it could be used once more at the provider, and at each of its replicas.
+    if execution.context.settings.is_shadow() || execution.waits_for_peers()? {
+        tracing::error!(target: "any", "a second factor of \"{name}\" cannot be marked as used on a replica");
+        return Ok(false);
     }
+    let refusal = modify_stamped(execution, &spending.keeper, spending.modifications, Audience::Nobody)?;
+    let Some(refusal) = refusal else {
+        return Ok(true);
+    };
+    let (code, text) = (refusal.result_code, refusal.diagnostic_message);
+    tracing::error!(target: "any", "marking a second factor of \"{name}\" as used: {code:?} {text}");
+    Ok(false)
 }

@@ -13,9 +13,11 @@ use super::{
     delete,
     external::ExternalCall,
     in_memory, modify, modify_dn, null,
+    slow_values::slow_values,
 };
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
+    admission::{check_restrictions, refuse_if_shadow},
     backend::{
         call::Call,
         external::ExternalOperation,
@@ -27,10 +29,7 @@ use crate::{
         completion::{Begun, Completion, Submitted},
         hashing_pool, respond,
     },
-    overlay::{
-        Execution,
-        password_checks::{self, Computed},
-    },
+    overlay::{Execution, overlays_of, password_checks::Computed},
     refusal::{TransactionRefusal, WriteRefusal},
     request::{
         context::RequestContext,
@@ -174,7 +173,7 @@ fn prepare(
     let slow = if presented.is_empty() {
         Vec::new()
     } else {
-        password_checks::slow_values(context, dn)?
+        slow_values(context, dn)?
     };
     let request = Message {
         change,
@@ -228,7 +227,7 @@ fn presented_passwords(
     let Change::Modify(_, modifications) = change else {
         return Vec::new();
     };
-    if context.overlays().binds.is_empty() || origin.sequence.is_kept() {
+    if overlays_of(context).binds.is_empty() || origin.sequence.is_kept() {
         return Vec::new();
     }
     let known = &configuration.well_known.user_password;
@@ -286,8 +285,8 @@ pub(crate) fn writable_context<'a>(
             error
         });
     };
-    context.check_restrictions(configuration, kind, origin)?;
-    context.refuse_if_shadow(configuration, dn, origin)?;
+    check_restrictions(context, configuration, kind, origin)?;
+    refuse_if_shadow(context, configuration, dn, origin)?;
     Ok(context)
 }
 
@@ -334,8 +333,8 @@ impl WriteRequest for Message {
         context: &NamingContext,
         origin: &mut RequestContext,
     ) -> Result<(), OperationError> {
-        context.check_restrictions(configuration, self.kind(), origin)?;
-        context.refuse_if_shadow(configuration, self.dn(), origin)
+        check_restrictions(context, configuration, self.kind(), origin)?;
+        refuse_if_shadow(context, configuration, self.dn(), origin)
     }
 
     fn controls(&self) -> &OwnedControls {

@@ -21,7 +21,7 @@ use ironbark_model::{Dn, ResultCode};
 use super::bind;
 use crate::{
     Configuration, Directory, OperationError,
-    admission::controls::policy,
+    admission::{check_extended, controls::policy},
     backend::call::Call,
     identity::{session::Session, verification::KeptNegotiation},
     outcome::{
@@ -29,6 +29,7 @@ use crate::{
         end::{Outcome, record_end, record_end_elsewhere},
         log, respond,
     },
+    overlay::overlays_of,
     refusal::{Failure, VerificationRefusal},
     request::{
         context::{Cookie, RequestContext, RequestKind, Verification},
@@ -50,7 +51,7 @@ pub(super) fn start(
 ) -> Result<Begun, OperationError> {
     let (configuration, origin) = (call.configuration, &mut *call.origin);
     let under_way = session.verification.take();
-    configuration.frontend.check_extended(configuration, row, origin)?;
+    check_extended(&configuration.frontend, configuration, row, origin)?;
     let request = VerifyCredentialsRequest::decode(value, &configuration.decode_limits)?;
     let negotiation = match request.cookie {
         None => None,
@@ -88,7 +89,7 @@ fn refuse(configuration: &Configuration, request: &VerifyCredentialsRequest<'_>)
             }
             // They are asked about simple binds alone, so a SASL bind would not ask them either.
             let context = dn.and_then(|dn| configuration.context_of(&dn));
-            if context.is_some_and(|context| !context.overlays().requests.is_empty()) {
+            if context.is_some_and(|context| !overlays_of(context).requests.is_empty()) {
                 return Err(VerificationRefusal::OverlaysDecide);
             }
         }

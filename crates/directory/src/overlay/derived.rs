@@ -16,6 +16,7 @@ use super::{
 use crate::{
     Configuration, NamingContext, OperationError,
     access::{Requester, assertion::check_assertion_on_record},
+    overlay::overlays_of,
 };
 
 /// The derived attributes of a database's entries, for one client.
@@ -166,7 +167,7 @@ impl Execution<'_, '_> {
     /// # Errors
     /// The storage failed.
     pub(crate) fn facts(&self, view: View<'_>) -> Result<Option<Arc<Facts>>, StoreError> {
-        let known = &self.context.overlays().known_facts;
+        let known = &overlays_of(self.context).known_facts;
         known.of_transaction(self.configuration, self.context, view, self.derived_state())
     }
 

@@ -9,14 +9,14 @@ use std::cell::RefCell;
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::ControlKind;
-use ironbark_model::{Attribute, AttributeDescription, Budget, Dn, Entry, Schema};
+use ironbark_model::{AttributeDescription, Budget, Dn, Entry, Schema};
 use ironbark_store::{
     ChangeKind, ChangeRecord, ContextVector, Csn, DerivedState, Effect, EntryId, Location, Record, RecordedEffect,
     ValueChange, View, WriteTransaction,
     change::{Marks, RequestedChange},
 };
 
-use super::{Applied, Entries, password_checks::Computed, record, warnings::Warnings};
+use super::{Entries, password_checks::Computed, record, warnings::Warnings};
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     access::{
@@ -32,25 +32,6 @@ use crate::{
     request::{context::RequestContext, controls::WriteControls},
     stamp::Stamp,
 };
-
-/// The former state of an entry, limited to the parts that overlays want.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Before<'a> {
-    /// Watched attributes.
-    pub(crate) attributes: &'a [Attribute],
-    /// The top of the subtree that is deleted with it.
-    pub(crate) deleted_tree: Option<&'a Dn>,
-}
-
-impl<'a> Before<'a> {
-    fn of(self, effect: &'a Effect) -> Applied<'a> {
-        Applied {
-            effect,
-            attributes_before: self.attributes,
-            deleted_tree: self.deleted_tree,
-        }
-    }
-}
 
 /// One write operation under execution.
 #[expect(clippy::struct_excessive_bools, reason = "each tells of another part of the work")]
@@ -292,6 +273,14 @@ impl<'w, 'd> Execution<'w, 'd> {
         values.iter().all(|value| may(value))
     }
 
+    /// `lastbind-precision`: seconds during which the time of a bind is not recorded again.
+    pub fn last_bind_precision_s(&self) -> u32 {
+        match self.context.settings.last_bind_precision_s {
+            0 => self.configuration.frontend.settings.last_bind_precision_s,
+            precision => precision,
+        }
+    }
+
     /// Those of some values of a stored entry that the access rules let the requester compare with.
     pub fn comparable<'v>(
         &self,
@@ -334,58 +323,28 @@ impl<'w, 'd> Execution<'w, 'd> {
         }
     }
 
-    /// Applies an effect that the request asks for, then lets the overlays act in the transaction. Call it after every
-    /// check, once, or for each entry of a deleted subtree.
-    ///
-    /// With the no-op control this is where the operation ends (`noOperation`).
-    pub(crate) fn apply_own(
-        &mut self,
-        kind: ChangeKind,
-        effect: Effect,
-        before: Before<'_>,
-    ) -> Result<EntryId, OperationError> {
+    /// Applies an effect that the request asks for; the overlays are not asked (see [`crate::edit::apply_own`]).
+    pub(crate) fn make_own(&mut self, kind: ChangeKind, effect: Effect) -> Result<EntryId, OperationError> {
         if self.controls.has(ControlKind::NoOp) {
             return Err(WriteRefusal::NoOperation.into());
         }
         self.record.kind = kind;
         let id = self.transaction.apply_effect(&effect);
-        let context = self.context;
-        let mut overlays = context.overlays().effects.iter().peekable();
         let is_placed = matches!(effect, Effect::Add { .. } | Effect::Rename { .. });
-        let shown = overlays.peek().is_some().then(|| effect.clone());
         self.take_in(effect, Marks::default());
         let id = id?;
         self.check_entry_size(kind, id)?;
         if is_placed {
             self.keep_place(self.record.effects.len() - 1, id)?;
         }
-        let Some(effect) = shown else { return Ok(id) };
-        for overlay in overlays {
-            overlay.in_transaction(self, before.of(&effect))?;
-        }
         Ok(id)
     }
 
-    /// The same for an effect that follows from the change of another entry, and of which no consumer is told.
-    pub(crate) fn apply_implied(
-        &mut self,
-        kind: ChangeKind,
-        effect: Effect,
-        before: Before<'_>,
-    ) -> Result<EntryId, OperationError> {
-        let number = self.record.effects.len();
-        let id = self.apply_own(kind, effect, before)?;
+    /// No consumer is told of an effect, by its number.
+    pub(crate) fn mark_internal(&mut self, number: usize) {
         if let Some(recorded) = self.record.effects.get_mut(number) {
             recorded.marks.internal = true;
         }
-        Ok(id)
-    }
-
-    /// Shows a further effect to the overlays that do not act last.
-    pub(crate) fn show_to_first(&mut self, effect: &Effect, before: Before<'_>) -> Result<(), OperationError> {
-        let context = self.context;
-        let mut overlays = context.overlays().first_in_transaction();
-        overlays.try_for_each(|overlay| overlay.in_transaction(self, before.of(effect)))
     }
 
     /// Checks `maxentrysize`, on the entry as it would be stored.

@@ -6,7 +6,7 @@ use arc_swap::ArcSwapOption;
 use ironbark_model::{AttributeDescription, Schema, schema::Usage};
 use ironbark_store::{DerivedState, Purpose, StoreError, View};
 
-use super::{Derive, Entries, Shown, derivation::TOP_LEVEL};
+use super::{Derivation, Derive, Entries, Shown, derivation::TOP_LEVEL};
 use crate::{Configuration, NamingContext, backend::tree_attributes::TreeAttributes};
 
 /// What derives the attributes of a database as one state of it has them.
@@ -97,8 +97,8 @@ impl Facts {
         configuration: &Configuration,
         context: &NamingContext,
         view: View<'_>,
+        derivations: &[NamedDerivation],
     ) -> Result<Option<Self>, StoreError> {
-        let derivations = &context.overlays().derivations;
         if derivations.is_empty() {
             return Ok(None);
         }
@@ -189,24 +189,10 @@ impl Facts {
     }
 }
 
-impl NamingContext {
-    /// Tells the database which entries the facts of its overlays depend on.
-    pub(crate) fn watch_definitions(&self) {
-        if let Some(database) = self.database() {
-            let derivations = self.overlays().derivations.iter().map(|(_, derivation)| derivation);
-            let (mut types, mut classes) = (Vec::new(), Vec::new());
-            for derivation in derivations {
-                types.extend(derivation.depends_on().iter().map(|attribute| attribute.attribute_type));
-                classes.extend_from_slice(derivation.depends_on_classes());
-            }
-            database.watch(types, classes);
-        }
-    }
-}
-
 /// The facts of a database that were read last. Two threads may read them at the same time: none waits for the other.
-#[derive(Default, Debug)]
+#[derive(Default)]
 pub(crate) struct KnownFacts {
+    derivations: Vec<NamedDerivation>,
     committed: ArcSwapOption<KnownState>,
     /// Those of the open write transaction. Requests that are executed in one transaction share them.
     open: ArcSwapOption<OpenState>,
@@ -226,7 +212,18 @@ struct KnownState {
     facts: Arc<Facts>,
 }
 
+/// A derivation, with the name of its overlay.
+pub(crate) type NamedDerivation = (&'static str, Arc<dyn Derivation>);
+
 impl KnownFacts {
+    /// Nothing is known yet of what these derive from.
+    pub(super) fn new(derivations: Vec<NamedDerivation>) -> Self {
+        Self {
+            derivations,
+            ..Self::default()
+        }
+    }
+
     /// The facts of a snapshot, or of a write transaction that has not changed them; `None`: no overlay derives
     /// attributes.
     ///
@@ -238,7 +235,7 @@ impl KnownFacts {
         context: &NamingContext,
         view: View<'_>,
     ) -> Result<Option<Arc<Facts>>, StoreError> {
-        if context.overlays().derivations.is_empty() {
+        if self.derivations.is_empty() {
             return Ok(None);
         }
         let version = view.derived_version()?;
@@ -247,7 +244,7 @@ impl KnownFacts {
         {
             return Ok(Some(Arc::clone(&known.facts)));
         }
-        let facts = Facts::read(configuration, context, view)?.map(Arc::new);
+        let facts = Facts::read(configuration, context, view, &self.derivations)?.map(Arc::new);
         if let Some(facts) = &facts {
             let facts = Arc::clone(facts);
             self.committed.store(Some(Arc::new(KnownState { version, facts })));
@@ -274,7 +271,7 @@ impl KnownFacts {
         {
             return Ok(Some(Arc::clone(&known.facts)));
         }
-        let facts = Facts::read(configuration, context, view)?.map(Arc::new);
+        let facts = Facts::read(configuration, context, view, &self.derivations)?.map(Arc::new);
         let known = facts.clone().map(|facts| Arc::new(OpenState { state, facts }));
         self.open.store(known);
         Ok(facts)

@@ -63,7 +63,7 @@ pub trait Follower: Send + Sync {
     }
 
     /// A change of a database without a log of changes is about to be made. If the process ends before the follower
-    /// gets it, [`NamingContext::tree_shows`](crate::NamingContext::tree_shows) says at the next start whether it was
+    /// gets it, [`tree_shows`](super::tree_shows) says at the next start whether it was
     /// made.
     ///
     /// # Errors

@@ -60,19 +60,20 @@ pub use self::{
     followers::{Changes, Follower},
     look::{DerivingLook, Readable, VisitFound, Writable},
     outcome::{Outcome, OutcomeChange, OutcomeHooks},
-    pipeline::Pipeline,
+    pipeline::{Pipeline, overlays_of},
     provider::SyncProvider,
     question::{Question, Rights},
     requests::{Decision, IncomingRequest, RequestHooks},
     searches::{ArrangedEntry, Arrangement, BeginningSearch, SearchHooks},
     sorting::SortLimits,
     timers::TimerHooks,
+    tree_effects::tree_shows,
     unbinds::UnbindHooks,
     whole_pass::WholePass,
 };
 pub(crate) use self::{
     detached::ReadRequest,
-    execution::{AccessWork, Before, Heard, Requested, touches_csn},
+    execution::{AccessWork, Heard, Requested, touches_csn},
     outcome::EntryState,
 };
 pub use crate::{

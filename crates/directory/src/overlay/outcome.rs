@@ -105,16 +105,3 @@ impl Outcome<'_> {
         Ok(entry)
     }
 }
-
-impl Execution<'_, '_> {
-    /// Asks the overlays that inspect results of writes.
-    ///
-    /// # Errors
-    /// One of them refuses it, or the storage failed.
-    pub(crate) fn check_outcome(&self, outcome: Outcome<'_>) -> Result<(), OperationError> {
-        let outcomes = &self.context.overlays().outcomes;
-        outcomes
-            .iter()
-            .try_for_each(|overlay| overlay.before_outcome(self, &outcome))
-    }
-}

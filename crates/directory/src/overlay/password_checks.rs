@@ -8,13 +8,10 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use ironbark_model::Dn;
-use ironbark_store::Location;
-
 use crate::{
-    Directory, NamingContext, OperationError,
+    Directory, OperationError,
     backend::{hashing_pool::HashingPool, written::Wanted},
-    password::{self, Cost, Scheme},
+    password::{self, Scheme},
     refusal::Failure,
 };
 
@@ -97,29 +94,6 @@ impl Computed {
     pub(crate) fn may_return(&self) -> bool {
         self.returns < MAX_RETURNS
     }
-}
-
-/// The values of an entry that are slow to verify and that overlays will ask about.
-///
-/// # Errors
-/// The storage failed.
-pub(crate) fn slow_values(context: &NamingContext, dn: &Dn) -> Result<Vec<Vec<u8>>, OperationError> {
-    let Some(database) = context.database().filter(|_| !context.overlays().binds.is_empty()) else {
-        return Ok(Vec::new());
-    };
-    let snapshot = database.snapshot()?;
-    let view = snapshot.view();
-    let Location::Entry(id) = view.locate(dn)? else {
-        return Ok(Vec::new());
-    };
-    let Some(record) = view.record(id)? else {
-        return Ok(Vec::new());
-    };
-    let entry = record.to_entry(view.dn(id)?)?;
-    let binds = context.overlays().binds.iter();
-    let mut values: Vec<_> = binds.flat_map(|binds| binds.stored_passwords(&entry)).collect();
-    values.retain(|value| password::cost(value) == Cost::Slow);
-    Ok(values)
 }
 
 /// Policies and passwords are not expected to change more often while one operation waits; if they do, the writer

@@ -6,9 +6,9 @@ use ironbark_ldap_proto::controls::ControlSet;
 use ironbark_model::AttributeDescription;
 
 use super::{
-    AddHooks, BindHooks, CompareHooks, ContentHooks, Derivation, EffectHooks, EntryControls, ExtendedHooks, Follower,
-    OutcomeHooks, Overlay, Reads, RequestHooks, SearchHooks, SortLimits, SyncProvider, TimerHooks, UnbindHooks,
-    facts::KnownFacts,
+    AddHooks, BindHooks, CompareHooks, ContentHooks, EffectHooks, EntryControls, ExtendedHooks, Follower, OutcomeHooks,
+    Overlay, Reads, RequestHooks, SearchHooks, SortLimits, SyncProvider, TimerHooks, UnbindHooks,
+    facts::{KnownFacts, NamedDerivation},
 };
 use crate::{NamingContext, request::responses::Responses};
 
@@ -28,7 +28,7 @@ pub struct Pipeline {
     pub(crate) binds: Vec<Arc<dyn BindHooks>>,
     pub(crate) comparisons: Vec<Arc<dyn CompareHooks>>,
     /// With the names of their overlays.
-    pub(crate) derivations: Vec<(&'static str, Arc<dyn Derivation>)>,
+    pub(crate) derivations: Vec<NamedDerivation>,
     /// What they have found in the database.
     pub(crate) known_facts: Arc<KnownFacts>,
     pub(crate) entry_controls: Vec<Arc<dyn EntryControls>>,
@@ -55,22 +55,9 @@ pub struct Pipeline {
 /// The pipeline without overlays.
 static NO_OVERLAYS: LazyLock<Pipeline> = LazyLock::new(Pipeline::default);
 
-impl NamingContext {
-    /// The overlays of this database.
-    pub fn overlays(&self) -> &Pipeline {
-        self.attached.get().unwrap_or(&NO_OVERLAYS)
-    }
-
-    /// Whether the changes of the database are kept in a log.
-    pub(crate) fn keeps_log(&self) -> bool {
-        self.settings.keeps_changes() || self.is_followed()
-    }
-
-    /// Whether someone asks what clients have requested: overlays that follow the changes of the database, or changes
-    /// of other servers that come late and are merged by value.
-    pub(crate) fn is_followed(&self) -> bool {
-        !self.overlays().followers.is_empty() || self.settings.merges_values()
-    }
+/// The overlays of this database.
+pub fn overlays_of(context: &NamingContext) -> &Pipeline {
+    context.attached.get().unwrap_or(&NO_OVERLAYS)
 }
 
 impl Pipeline {
@@ -117,8 +104,14 @@ impl Pipeline {
             .flat_map(|effects| effects.maintained())
             .cloned();
         pipeline.maintained = maintained.collect();
+        pipeline.known_facts = Arc::new(KnownFacts::new(pipeline.derivations.clone()));
         pipeline.overlays = configured;
         pipeline
+    }
+
+    /// Whether an overlay follows the changes.
+    pub(crate) fn has_followers(&self) -> bool {
+        !self.followers.is_empty()
     }
 
     /// In the configured order.

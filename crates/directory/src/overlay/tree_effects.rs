@@ -9,7 +9,7 @@ use ironbark_store::{
     change::{Before, Gone, Marks, RequestedChange, TextAttribute},
 };
 
-use crate::{Configuration, NamingContext, WellKnown, place::uuid_of};
+use crate::{Configuration, NamingContext, WellKnown, overlay::overlays_of, place::uuid_of};
 
 /// The entries of a tree under a schema.
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ impl TreeEffect<'_> {
     /// What the followers of its database want to know of the former entry, for the record.
     pub(crate) fn former(&self, context: &NamingContext, requested: &RequestedChange) -> Option<RequestedChange> {
         let former = self.former?;
-        let followers = context.overlays().followers.iter();
+        let followers = overlays_of(context).followers.iter();
         let mut attributes: Vec<TextAttribute> = Vec::new();
         for attribute in followers.flat_map(|follower| follower.former(former, &self.recorded, requested)) {
             if !attributes.iter().any(|(name, _)| *name == attribute.0) {
@@ -198,33 +198,31 @@ fn values<'a>(attributes: &'a [TextAttribute], name: &str) -> &'a [Vec<u8>] {
     found.map_or(&[], |(_, values)| values)
 }
 
-impl NamingContext {
-    /// Whether a tree in memory shows the change that this record tells of. No change has been made after it.
-    pub fn tree_shows(&self, configuration: &Configuration, record: &ChangeRecord) -> bool {
-        let Some(tree) = self.backend.tree() else { return false };
-        let entries = tree.entries(configuration);
-        let state = TreeState::of(configuration, &entries);
-        let Some(own) = record.effects.iter().find(|recorded| !recorded.marks.internal) else {
-            return false;
-        };
-        let stamp_of = |changes: &[ValueChange]| {
-            let change = changes.iter().find(|change| change.attribute() == "entryCSN");
-            change.map(|change| change.values().to_vec())
-        };
-        let (uuid, wanted) = match &own.effect {
-            Effect::Add { .. } | Effect::Delete { .. } => (own.before.entry_uuid, None),
-            Effect::Modify { changes, .. } | Effect::Rename { changes, .. } => {
-                (own.before.entry_uuid, stamp_of(changes))
-            }
-        };
-        let held = state.identified().find(|(held, _)| *held == uuid);
-        match (&own.effect, held) {
-            (Effect::Delete { .. }, held) => held.is_none(),
-            (_, None) => false,
-            (_, Some((_, entry))) => wanted.is_none_or(|wanted| {
-                let stamp = entry.attribute(&state.known.entry_csn);
-                stamp.is_some_and(|stamp| stamp.values == wanted)
-            }),
-        }
+/// Whether a tree in memory shows the change that this record tells of. No change has been made after it.
+pub fn tree_shows(context: &NamingContext, configuration: &Configuration, record: &ChangeRecord) -> bool {
+    let Some(tree) = context.backend.tree() else {
+        return false;
+    };
+    let entries = tree.entries(configuration);
+    let state = TreeState::of(configuration, &entries);
+    let Some(own) = record.effects.iter().find(|recorded| !recorded.marks.internal) else {
+        return false;
+    };
+    let stamp_of = |changes: &[ValueChange]| {
+        let change = changes.iter().find(|change| change.attribute() == "entryCSN");
+        change.map(|change| change.values().to_vec())
+    };
+    let (uuid, wanted) = match &own.effect {
+        Effect::Add { .. } | Effect::Delete { .. } => (own.before.entry_uuid, None),
+        Effect::Modify { changes, .. } | Effect::Rename { changes, .. } => (own.before.entry_uuid, stamp_of(changes)),
+    };
+    let held = state.identified().find(|(held, _)| *held == uuid);
+    match (&own.effect, held) {
+        (Effect::Delete { .. }, held) => held.is_none(),
+        (_, None) => false,
+        (_, Some((_, entry))) => wanted.is_none_or(|wanted| {
+            let stamp = entry.attribute(&state.known.entry_csn);
+            stamp.is_some_and(|stamp| stamp.values == wanted)
+        }),
     }
 }

@@ -14,12 +14,12 @@ use tokio::sync::oneshot;
 use super::worker::{Started, Worker};
 use crate::{
     Configuration, Directory, OperationError,
-    admission::controls::policy,
+    admission::{check_bind, check_extended, check_restrictions, controls::policy},
     backend::call::{Call, GivenEntries},
     identity::session::Session,
     operation::{bind, detached, extended, submit},
     outcome::{end::Outcome, given::Answer, respond},
-    overlay::{Decision, ExternalAnswer, IncomingRequest},
+    overlay::{Decision, ExternalAnswer, IncomingRequest, overlays_of},
     refusal::{Failure, RequestRefusal},
     request::{
         context::RequestContext,
@@ -250,7 +250,7 @@ fn ask(directory: &Arc<Directory>, call: &mut Call<'_, '_>, place: usize) -> Res
     let Some(context) = configuration.context_of(&dn) else {
         return Ok(None);
     };
-    let Some(hooks) = context.overlays().requests.get(place) else {
+    let Some(hooks) = overlays_of(context).requests.get(place) else {
         return Ok(None);
     };
     match &call.message.operation {
@@ -258,13 +258,13 @@ fn ask(directory: &Arc<Directory>, call: &mut Call<'_, '_>, place: usize) -> Res
             if !bind::may_try(directory, configuration, call.origin, request) {
                 return Ok(None);
             }
-            context.check_bind(configuration, true, call.origin)?;
+            check_bind(context, configuration, true, call.origin)?;
         }
         Request::Extended(request) => {
             let Some(row) = configuration.extended_operation(request.name) else {
                 return Ok(None);
             };
-            context.check_extended(configuration, row, call.origin)?;
+            check_extended(context, configuration, row, call.origin)?;
         }
         _ => {
             let kind = call.origin.request.operation;
@@ -272,7 +272,7 @@ fn ask(directory: &Arc<Directory>, call: &mut Call<'_, '_>, place: usize) -> Res
                 return Ok(None);
             }
             let governing = configuration.governing(context);
-            governing.check_restrictions(configuration, kind, call.origin)?;
+            check_restrictions(governing, configuration, kind, call.origin)?;
         }
     }
     call.controls.remove(call.origin.dropped_controls);

@@ -19,7 +19,7 @@ use crate::{
     operation::{
         abandon, bind,
         compare::{self, Compared},
-        extended, submit, transaction,
+        extended, submit, transaction, unbind,
     },
     outcome::{
         completion::{Begun, Submitted},
@@ -194,13 +194,13 @@ impl Worker {
         match message.operation {
             Request::Unbind => {
                 crate::outcome::log::unbind(&origin);
-                configuration.tell_unbind(&origin);
+                unbind::tell_unbind(&configuration, &origin);
                 self.scratch.shard.record_completed(kind);
                 Started::Disconnect("")
             }
             Request::Abandon(target) => {
                 abandon::abandon(session, &origin, target);
-                configuration.tell_abandon(&origin, target.value());
+                unbind::tell_abandon(&configuration, &origin, target.value());
                 self.scratch.shard.record_completed(kind);
                 Started::Answered
             }

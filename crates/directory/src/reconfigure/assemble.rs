@@ -21,7 +21,7 @@ use crate::{
         well_known::WellKnown,
     },
     frontend::root_dse,
-    overlay::Pipeline,
+    overlay::{Pipeline, overlays_of},
     password,
     rules::{OperationRules, Rules},
     stamp::generalized_time,
@@ -95,12 +95,13 @@ fn configuration(
         number: -1,
         cache: 0,
         settings: read.frontend,
+        has_followers: overlays.has_followers(),
         attached: Attached::new(overlays),
         backend: Backend::Frontend,
     };
     let mut of_overlays = of_overlays(&contexts);
     // Of the root DSE, also without a database.
-    of_overlays.has_search_hooks |= !frontend.overlays().searches.is_empty();
+    of_overlays.has_search_hooks |= !overlays_of(&frontend).searches.is_empty();
     let mut configuration = Configuration {
         verifies_credentials: loads(&read.registry, &read.global, "vc"),
         registry: read.registry,
@@ -151,7 +152,7 @@ fn loads(registry: &Registry, settings: &GlobalConfig, module: &str) -> bool {
 /// The additions of the overlays of all databases.
 fn of_overlays(contexts: &[Arc<NamingContext>]) -> OfOverlays {
     let mut all = OfOverlays::default();
-    for pipeline in contexts.iter().map(|context| context.overlays()) {
+    for pipeline in contexts.iter().map(|context| overlays_of(context)) {
         all.controls = all.controls.and(pipeline.controls);
         all.has_request_hooks |= !pipeline.requests.is_empty();
         all.keeps_messages |= pipeline

@@ -9,11 +9,12 @@ use super::{
     state::{NewDatabases, RunningState},
 };
 use crate::{
-    Configuration, Directory,
+    Configuration, Directory, NamingContext,
     backend::{
         in_memory::PreparedConfiguration,
         queue::{Pausing, Served},
     },
+    overlay::overlays_of,
     refusal::QueueRefusal,
 };
 
@@ -52,7 +53,7 @@ impl Prepared<'_> {
             mut state,
         } = self;
         for context in &next.contexts {
-            context.watch_definitions();
+            watch_definitions(context);
         }
         directory.swap(Arc::clone(&next), server_id);
         (state.read, state.restricted, state.server_id) = (Some(read), restricted, Some(server_id));
@@ -110,4 +111,20 @@ fn served(configuration: &Arc<Configuration>, cache: u64) -> Option<Served> {
         configuration: Arc::clone(configuration),
         context: Arc::clone(context),
     })
+}
+
+/// Tells the database which entries the facts of its overlays depend on.
+fn watch_definitions(context: &NamingContext) {
+    if let Some(database) = context.database() {
+        let derivations = overlays_of(context)
+            .derivations
+            .iter()
+            .map(|(_, derivation)| derivation);
+        let (mut types, mut classes) = (Vec::new(), Vec::new());
+        for derivation in derivations {
+            types.extend(derivation.depends_on().iter().map(|attribute| attribute.attribute_type));
+            classes.extend_from_slice(derivation.depends_on_classes());
+        }
+        database.watch(types, classes);
+    }
 }

@@ -134,6 +134,7 @@ pub(super) fn contexts(
                 number,
                 cache,
                 settings,
+                has_followers: overlays.has_followers(),
                 attached: Attached::new(overlays),
                 backend,
             }));

@@ -26,7 +26,7 @@ use crate::{
         open::{self, OpenDatabase, failed},
         queue,
     },
-    overlay::{Overlay, Pipeline},
+    overlay::{Overlay, Pipeline, overlays_of},
     write::newest::newest,
 };
 
@@ -238,7 +238,7 @@ fn overlays(
                 .settings
                 .overlays
                 .iter()
-                .zip(context.overlays().configured())
+                .zip(overlays_of(context).configured())
                 .collect()
         })
         .unwrap_or_default();

@@ -3,7 +3,10 @@
 use ironbark_config::ConfigError;
 
 use super::state::{Planned, Source};
-use crate::{Configuration, NamingContext, OpenError, overlay::Pipeline};
+use crate::{
+    Configuration, NamingContext, OpenError,
+    overlay::{Pipeline, overlays_of},
+};
 
 /// Whether a follower of another database writes to the database with this number of a cache.
 pub(super) fn is_target(configuration: &Configuration, cache: u64) -> bool {
@@ -15,7 +18,7 @@ pub(super) fn is_target(configuration: &Configuration, cache: u64) -> bool {
 pub(crate) fn is_written_to(configuration: &Configuration, context: &NamingContext) -> bool {
     let mut others = configuration.contexts.iter();
     others.any(|other| {
-        let followers = &other.overlays().followers;
+        let followers = &overlays_of(other).followers;
         let mut targets = followers.iter().filter_map(|follower| follower.writes_to());
         targets.any(|target| context.suffixes().contains(target))
     })

@@ -15,14 +15,14 @@ use crate::{
         queue::{Outcome, Served, WriteTask},
         written::{Executed, Refusal, Success},
     },
-    operation::{delete, write_checks},
+    edit::{checks, delete},
     overlay::{Execution, Requested, password_checks::Computed},
     refusal::{Failure, ReplicaRefusal, WriteRefusal},
     request::{context::RequestContext, controls::WriteControls},
     write::job::execute_one,
 };
 
-/// What a present phase came to, for [`Directory::replicate_absent`].
+/// What a present phase came to, for [`replicate_absent`].
 #[derive(Clone, Debug)]
 pub struct Absent {
     /// The consumer's settings.
@@ -66,39 +66,37 @@ struct Job {
     reply: oneshot::Sender<Ended>,
 }
 
-impl Directory {
-    /// Queues the deletion of the next entries that a provider did not name, at most 1,000: those of base, scope and
-    /// filter of the consumer that are not present, and whose `entryCSN` the provider's vector covers, or that have
-    /// none; of a sole provider all that are not present. Subordinates go before their superiors. Each has its own
-    /// record, with a CSN of this server where others write too, otherwise with that of the provider.
-    ///
-    /// The receiver gets the slice after the commit. A refused slice has no effect.
-    ///
-    /// # Errors
-    /// `busy`, `unavailable`; `unwillingToPerform`: the database keeps no log.
-    pub fn replicate_absent(
-        self: &Arc<Self>,
-        context: &NamingContext,
-        absent: Absent,
-    ) -> Result<oneshot::Receiver<Ended>, OperationError> {
-        let writer = writer_of(context)?;
-        let (reply, receiver) = oneshot::channel();
-        let job = Job {
-            directory: Arc::clone(self),
-            origin: RequestContext::of_server(absent.mapping.author.clone()),
-            absent,
-            slice: Mutex::default(),
-            reply,
-        };
-        writer.submit(Box::new(job)).map_err(|(error, _)| error)?;
-        Ok(receiver)
-    }
+/// Queues the deletion of the next entries that a provider did not name, at most 1,000: those of base, scope and
+/// filter of the consumer that are not present, and whose `entryCSN` the provider's vector covers, or that have
+/// none; of a sole provider all that are not present. Subordinates go before their superiors. Each has its own
+/// record, with a CSN of this server where others write too, otherwise with that of the provider.
+///
+/// The receiver gets the slice after the commit. A refused slice has no effect.
+///
+/// # Errors
+/// `busy`, `unavailable`; `unwillingToPerform`: the database keeps no log.
+pub fn replicate_absent(
+    directory: &Arc<Directory>,
+    context: &NamingContext,
+    absent: Absent,
+) -> Result<oneshot::Receiver<Ended>, OperationError> {
+    let writer = writer_of(context)?;
+    let (reply, receiver) = oneshot::channel();
+    let job = Job {
+        directory: Arc::clone(directory),
+        origin: RequestContext::of_server(absent.mapping.author.clone()),
+        absent,
+        slice: Mutex::default(),
+        reply,
+    };
+    writer.submit(Box::new(job)).map_err(|(error, _)| error)?;
+    Ok(receiver)
+}
 
-    /// Waits until the queue of a database has room for such a slice, or takes nothing more.
-    pub async fn room_for_absent(&self, context: &NamingContext) {
-        if let Some(writer) = context.backend.own_writer() {
-            writer.room(OCTETS).await;
-        }
+/// Waits until the queue of a database has room for such a slice, or takes nothing more.
+pub async fn room_for_absent(context: &NamingContext) {
+    if let Some(writer) = context.backend.own_writer() {
+        writer.room(OCTETS).await;
     }
 }
 
@@ -173,7 +171,7 @@ impl Absent {
                 execution.attribute_to(csn, super::apply::via_of(self.via));
             }
         }
-        write_checks::record_of(execution.view(), victim.id)?;
+        checks::record_of(execution.view(), victim.id)?;
         let mut orphans = Aftermath::default();
         if self.mapping.multi_provider {
             orphans.take_up_below(execution, victim.id)?;
@@ -189,7 +187,7 @@ impl Absent {
         let mut unknown = Vec::new();
         for uuid in std::mem::take(&mut orphans.moved) {
             if let Some(id) = find(execution, uuid)? {
-                let record = write_checks::record_of(execution.view(), id)?;
+                let record = checks::record_of(execution.view(), id)?;
                 let csn = csn_of(execution, &record)?;
                 unknown.extend(csn.filter(|csn| !self.covered.covers(*csn)).map(|_| uuid));
             }

@@ -18,8 +18,9 @@ use super::{
 };
 use crate::{
     OperationError,
-    operation::write_checks,
-    overlay::{Before, Execution, Heard},
+    edit::apply::{Before, apply_own},
+    edit::checks,
+    overlay::{Execution, Heard},
     place,
     refusal::ReplicaRefusal,
 };
@@ -27,7 +28,7 @@ use crate::{
 /// Executes a message. `content` is what it is about; `aftermath` gets what this server has to tell then.
 ///
 /// # Errors
-/// As of [`Directory::replicate`](crate::Directory::replicate).
+/// As of [`replicate`](crate::replicate).
 pub(super) fn run(
     execution: &mut Execution<'_, '_>,
     change: &Replicated,
@@ -232,7 +233,7 @@ impl<'a> Arriving<'a> {
             attributes,
         };
         let number = execution.record().effects.len();
-        let id = execution.apply_own(ChangeKind::Add, effect, Before::default())?;
+        let id = apply_own(execution, ChangeKind::Add, effect, Before::default())?;
         if let Some(recent) = &entry.recent {
             execution.keep_base_of(number, entry.uuid, &recent.base());
         }
@@ -267,7 +268,7 @@ impl<'a> Arriving<'a> {
             let (name, other) = (to.pretty().to_owned(), name.pretty().to_owned());
             return Err(ReplicaRefusal::OtherEntry { name, other }.into());
         }
-        let held = csn_of(execution, &write_checks::record_of(execution.view(), id)?)?;
+        let held = csn_of(execution, &checks::record_of(execution.view(), id)?)?;
         if let Some(nothing) = self.nothing_to_do(execution, (id, held), &name)? {
             if nothing == OutcomeKind::Older {
                 self.note_older(execution, &name, held)?;
@@ -333,7 +334,7 @@ impl<'a> Arriving<'a> {
             None => None,
         };
         let winner = match superior {
-            Some(id) => Claim::of(execution, &write_checks::record_of(execution.view(), id)?)?,
+            Some(id) => Claim::of(execution, &checks::record_of(execution.view(), id)?)?,
             None => Claim::default(),
         };
         conflict::tell_cycle(execution, (name, self.to), winner, self.claim());
@@ -353,7 +354,7 @@ impl<'a> Arriving<'a> {
             Way::Lost if entry.place.is_some() => {
                 aftermath.take_up_below(execution, id)?;
                 aftermath.buried.push(entry.uuid);
-                crate::operation::delete::give_up(execution, id)?;
+                crate::edit::delete::give_up(execution, id)?;
                 OutcomeKind::Lost.into()
             }
             Way::Lost => {
@@ -382,7 +383,7 @@ impl<'a> Arriving<'a> {
     ) -> Result<Option<OutcomeKind>, OperationError> {
         let Self { change, entry, to, .. } = *self;
         let is_same_name = name == to && name.rdn(0) == to.rdn(0);
-        let record = write_checks::record_of(execution.view(), id)?;
+        let record = checks::record_of(execution.view(), id)?;
         Ok(match (entry.csn, held) {
             _ if self.counts_by_content || entry.csn.is_none() => {
                 let provided = Provided::of(execution, &change.mapping, entry);
@@ -446,7 +447,7 @@ fn difference(
     id: EntryId,
 ) -> Result<Difference, OperationError> {
     let view = execution.view();
-    let record = write_checks::record_of(view, id)?;
+    let record = checks::record_of(view, id)?;
     let mut changes = Provided::of(execution, &change.mapping, entry).changes(entry, &record)?;
     if entry.csn.is_none() {
         changes.push(ValueChange::Replace {
@@ -482,7 +483,7 @@ fn change_entry(
         attributes: &before,
         deleted_tree: None,
     };
-    execution.apply_own(kind, effect, before)?;
+    apply_own(execution, kind, effect, before)?;
     Ok(outcome.of(id))
 }
 
@@ -512,7 +513,7 @@ pub(super) fn change_values(
         attributes: before,
         deleted_tree: None,
     };
-    execution.apply_own(ChangeKind::Modify, effect, before)?;
+    apply_own(execution, ChangeKind::Modify, effect, before)?;
     Ok(())
 }
 

@@ -12,8 +12,9 @@ use super::{
 use crate::{
     OperationError,
     backend::conflicts::{Conflict, ConflictKind, ConflictSide},
-    operation::{delete, write_checks},
-    overlay::{Before, Execution},
+    edit::apply::{Before, apply_implied, apply_own},
+    edit::{checks, delete},
+    overlay::Execution,
     place::uuid_text,
     request::modification::normal_form,
 };
@@ -133,7 +134,7 @@ pub(super) fn set_aside(
     execution.has_displaced = true;
     let (claim, name) = {
         let view = execution.view();
-        let record = write_checks::record_of(view, id)?;
+        let record = checks::record_of(view, id)?;
         (Claim::of(execution, &record)?, view.dn(id)?)
     };
     let aside = aside_of(execution, &name, claim.uuid);
@@ -180,9 +181,9 @@ pub(super) fn set_aside(
     if mapping.merges_values || mapping.multi_provider && claim.is_of_same_server(&winner, mapping) {
         // Others decide for themselves, or are told by a revision. slapd, and whoever else has deleted the entry, would
         // take it for a new one.
-        execution.apply_implied(ChangeKind::ModifyDn, effect, Before::default())?;
+        apply_implied(execution, ChangeKind::ModifyDn, effect, Before::default())?;
     } else {
-        execution.apply_own(ChangeKind::ModifyDn, effect, Before::default())?;
+        apply_own(execution, ChangeKind::ModifyDn, effect, Before::default())?;
     }
     Ok(())
 }
@@ -214,7 +215,7 @@ pub(super) fn without_superior(
     let Spot::Entry(holder) = Spot::of(execution, name)? else {
         return Ok(None);
     };
-    let record = write_checks::record_of(execution.view(), holder)?;
+    let record = checks::record_of(execution.view(), holder)?;
     let held = Claim::of(execution, &record)?;
     let is_other = held.uuid != claim.uuid;
     let is_in_the_way = is_other && !is_here && told.knew(held.csn) != Some(false);
@@ -249,7 +250,7 @@ pub(super) fn drop_entry(
     let name = execution.view().dn(id)?;
     if let Some(told) = told {
         told.take_up_below(execution, id)?;
-        let record = write_checks::record_of(execution.view(), id)?;
+        let record = checks::record_of(execution.view(), id)?;
         told.buried.extend(record.entry_uuid()?);
         return delete::give_up(execution, id);
     }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     OperationError,
-    operation::{delete, write_checks},
+    edit::{checks, delete},
     overlay::Execution,
 };
 
@@ -45,7 +45,7 @@ pub(super) fn run(
         return Ok(OutcomeKind::Same.into());
     }
     if change.mapping.multi_provider && change.csn.is_some() {
-        let held = csn_of(execution, &write_checks::record_of(execution.view(), id)?)?;
+        let held = csn_of(execution, &checks::record_of(execution.view(), id)?)?;
         if held > change.csn {
             conflict::note_deleted(execution, name.pretty(), uuid, (change.csn, held));
         }
@@ -91,7 +91,7 @@ fn attribute_to_known(execution: &mut Execution<'_, '_>, change: &Replicated) ->
 /// The CSN of a delete that came without one: the greatest that is known of it. Without a cookie in its row, everyone
 /// who follows is told of it, whatever its CSN is.
 fn stamp(execution: &mut Execution<'_, '_>, change: &Replicated, id: u64) -> Result<(), OperationError> {
-    let held = csn_of(execution, &write_checks::record_of(execution.view(), id)?)?;
+    let held = csn_of(execution, &checks::record_of(execution.view(), id)?)?;
     let greatest: Option<Csn> = change.cookie.iter().copied().chain(held).max();
     if let Some(csn) = greatest {
         execution.attribute_to(csn, apply::via_of(change.via));

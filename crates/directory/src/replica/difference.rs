@@ -13,7 +13,9 @@ use super::{
     read::{ReadAttribute, ReadEntry},
 };
 use crate::{
-    Configuration, NamingContext, OperationError, operation::modify::stored_attribute, overlay::Execution,
+    Configuration, NamingContext, OperationError,
+    edit::draft::stored_attribute,
+    overlay::{Execution, overlays_of},
     request::modification::normal_form,
 };
 
@@ -40,7 +42,7 @@ impl<'w> Provided<'w> {
     fn includes(&self, description: &AttributeDescription) -> bool {
         let known = &self.configuration.well_known;
         (self.has_csn || *description != known.entry_csn)
-            && !self.context.overlays().maintained.contains(description)
+            && !overlays_of(self.context).maintained.contains(description)
             && self.asked.includes(&self.configuration.schema, known, description)
     }
 
@@ -153,7 +155,7 @@ pub(super) fn watched_before(
     changes: &[ValueChange],
 ) -> Result<Vec<Attribute>, OperationError> {
     let mut before = Vec::new();
-    for description in &execution.context.overlays().watched {
+    for description in &overlays_of(execution.context).watched {
         let name = execution.name_of(description);
         let mut about = changes.iter().filter(|change| change.attribute() == name).peekable();
         let is_big = record.values(description).is_some_and(|held| held.is_external());

@@ -39,7 +39,7 @@ pub struct ReplicatedEntry {
     pub attributes: Vec<TextAttribute>,
 }
 
-/// One message of a provider, for [`Directory::replicate`](crate::Directory::replicate).
+/// One message of a provider, for [`replicate`](crate::replicate).
 #[derive(Clone, Debug)]
 pub struct Replicated {
     /// The message.

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     backend::{open, queue::WriterHandle},
+    overlay::overlays_of,
     refusal::{Failure, ReplicaRefusal, WriteRefusal},
 };
 
@@ -48,67 +49,65 @@ enum Step {
     Install(ContextVector, Vec<([u8; 16], Csn)>),
 }
 
-impl Directory {
-    /// Begins to load a database at once with what the provider of this consumer sends. `None`: the database has had
-    /// entries, keeps no log, has its entries in files, is part of a cluster (whose log has each change), or has
-    /// overlays that act on each entry; or the consumer does not take everything as it is, or is one of several writers
-    /// that merge values, and must log the recent changes of each entry.
-    pub fn begin_initial_load(
-        self: &Arc<Self>,
-        context: &Arc<NamingContext>,
-        mapping: &Arc<ReplicaMapping>,
-    ) -> Option<InitialLoad> {
-        let configuration = self.configuration();
-        let database = context.database()?;
-        let overlays = context.overlays();
-        let takes_all = matches!(mapping.scope, Scope::Subtree)
-            && context.is_suffix(&mapping.local_base)
-            && takes_every_entry(&mapping.filter)
-            && !mapping.schema_checking
-            && !(mapping.merges_values && mapping.multi_provider);
-        let is_plain = context.backend.files().is_none()
-            && context.settings.keeps_changes()
-            && context.settings.cluster.is_none()
-            && overlays.effects.is_empty()
-            && overlays.followers.is_empty();
-        if !takes_all || !is_plain {
+/// Begins to load a database at once with what the provider of this consumer sends. `None`: the database has had
+/// entries, keeps no log, has its entries in files, is part of a cluster (whose log has each change), or has
+/// overlays that act on each entry; or the consumer does not take everything as it is, or is one of several writers
+/// that merge values, and must log the recent changes of each entry.
+pub fn begin_initial_load(
+    directory: &Arc<Directory>,
+    context: &Arc<NamingContext>,
+    mapping: &Arc<ReplicaMapping>,
+) -> Option<InitialLoad> {
+    let configuration = directory.configuration();
+    let database = context.database()?;
+    let overlays = overlays_of(context);
+    let takes_all = matches!(mapping.scope, Scope::Subtree)
+        && context.is_suffix(&mapping.local_base)
+        && takes_every_entry(&mapping.filter)
+        && !mapping.schema_checking
+        && !(mapping.merges_values && mapping.multi_provider);
+    let is_plain = context.backend.files().is_none()
+        && context.settings.keeps_changes()
+        && context.settings.cluster.is_none()
+        && overlays.effects.is_empty()
+        && overlays.followers.is_empty();
+    if !takes_all || !is_plain {
+        return None;
+    }
+    let indexes = open::options(&context.settings).indexes;
+    let builder = match BulkBuilder::beside(database, indexes, MEMORY) {
+        Ok(builder) => builder,
+        Err(StoreError::Inapplicable(_)) => return None,
+        Err(error) => {
+            tracing::warn!(target: "sync", "entries are applied one by one: {error}");
             return None;
         }
-        let indexes = open::options(&context.settings).indexes;
-        let builder = match BulkBuilder::beside(database, indexes, MEMORY) {
-            Ok(builder) => builder,
-            Err(StoreError::Inapplicable(_)) => return None,
-            Err(error) => {
-                tracing::warn!(target: "sync", "entries are applied one by one: {error}");
-                return None;
-            }
-        };
-        let (steps, received) = mpsc::channel(BATCHES);
-        let (reply, ended) = oneshot::channel();
-        let load = Load {
-            directory: Arc::clone(self),
-            database: Arc::clone(database),
-            mapping: Arc::clone(mapping),
-            configuration,
-            builder,
-            seen: HashSet::new(),
-            greatest: ContextVector::default(),
-            last: None,
-        };
-        // Without a thread the entries are applied one by one.
-        spawn_named("initial-load", move || {
-            // Nobody may wait for it any more.
-            let _ = reply.send(load.run(received));
-        })
-        .ok()?;
-        Some(InitialLoad {
-            steps,
-            batch: Vec::new(),
-            octets: 0,
-            gone: Vec::new(),
-            ended,
-        })
-    }
+    };
+    let (steps, received) = mpsc::channel(BATCHES);
+    let (reply, ended) = oneshot::channel();
+    let load = Load {
+        directory: Arc::clone(directory),
+        database: Arc::clone(database),
+        mapping: Arc::clone(mapping),
+        configuration,
+        builder,
+        seen: HashSet::new(),
+        greatest: ContextVector::default(),
+        last: None,
+    };
+    // Without a thread the entries are applied one by one.
+    spawn_named("initial-load", move || {
+        // Nobody may wait for it any more.
+        let _ = reply.send(load.run(received));
+    })
+    .ok()?;
+    Some(InitialLoad {
+        steps,
+        batch: Vec::new(),
+        octets: 0,
+        gone: Vec::new(),
+        ended,
+    })
 }
 
 /// Whether a filter is one that every entry matches.

@@ -49,49 +49,47 @@ struct Job {
     reply: oneshot::Sender<Ended>,
 }
 
-impl Directory {
-    /// Queues a message of a provider for a database. Messages of one session must be queued in their order.
-    ///
-    /// The receiver gets the outcome after the commit. A refused message has no effect, nor have later ones of its
-    /// session. `unwillingToPerform`: a CSN lies more than a day ahead of the clock, or the entry's UUID is that of an
-    /// entry outside of the consumer's base and scope. `busy`: the index of entryUUID is still being built.
-    ///
-    /// A UUID that was deleted does not come back where others write too (`multi_provider`). The provider of a database
-    /// that others do not write to is right: it may have been restored from LDIF, so the entry is added again, and its
-    /// tombstone goes.
-    ///
-    /// # Errors
-    /// `busy`: the queue is full, see [`Directory::room_for_replica`]. `unavailable`: the database is closed.
-    /// `unwillingToPerform`: it keeps no log, or the entry is out of scope, has no CSN or another UUID than the
-    /// message. `invalidDNSyntax`, `undefinedAttributeType`, and with `schema_checking` those of an add: the text names
-    /// entry and attribute.
-    pub fn replicate(
-        self: &Arc<Self>,
-        context: &NamingContext,
-        change: Arc<Replicated>,
-    ) -> Result<oneshot::Receiver<Ended>, OperationError> {
-        let writer = writer_of(context)?;
-        let configuration = self.configuration();
-        let (reply, receiver) = oneshot::channel();
-        let job = Job {
-            directory: Arc::clone(self),
-            content: Content::of(&configuration, &change)?,
-            schema: Arc::clone(&configuration.schema),
-            origin: origin(&change),
-            change,
-            outcome: Mutex::default(),
-            reply,
-        };
-        writer.submit(Box::new(job)).map_err(|(error, _)| error)?;
-        Ok(receiver)
-    }
+/// Queues a message of a provider for a database. Messages of one session must be queued in their order.
+///
+/// The receiver gets the outcome after the commit. A refused message has no effect, nor have later ones of its
+/// session. `unwillingToPerform`: a CSN lies more than a day ahead of the clock, or the entry's UUID is that of an
+/// entry outside of the consumer's base and scope. `busy`: the index of entryUUID is still being built.
+///
+/// A UUID that was deleted does not come back where others write too (`multi_provider`). The provider of a database
+/// that others do not write to is right: it may have been restored from LDIF, so the entry is added again, and its
+/// tombstone goes.
+///
+/// # Errors
+/// `busy`: the queue is full, see [`room_for_replica`]. `unavailable`: the database is closed.
+/// `unwillingToPerform`: it keeps no log, or the entry is out of scope, has no CSN or another UUID than the
+/// message. `invalidDNSyntax`, `undefinedAttributeType`, and with `schema_checking` those of an add: the text names
+/// entry and attribute.
+pub fn replicate(
+    directory: &Arc<Directory>,
+    context: &NamingContext,
+    change: Arc<Replicated>,
+) -> Result<oneshot::Receiver<Ended>, OperationError> {
+    let writer = writer_of(context)?;
+    let configuration = directory.configuration();
+    let (reply, receiver) = oneshot::channel();
+    let job = Job {
+        directory: Arc::clone(directory),
+        content: Content::of(&configuration, &change)?,
+        schema: Arc::clone(&configuration.schema),
+        origin: origin(&change),
+        change,
+        outcome: Mutex::default(),
+        reply,
+    };
+    writer.submit(Box::new(job)).map_err(|(error, _)| error)?;
+    Ok(receiver)
+}
 
-    /// Waits until the queue of a database has room for a message, or takes nothing more. Someone else may take the
-    /// room first.
-    pub async fn room_for_replica(&self, context: &NamingContext, change: &Replicated) {
-        if let Some(writer) = context.backend.own_writer() {
-            writer.room(OCTETS + change.incoming.octets()).await;
-        }
+/// Waits until the queue of a database has room for a message, or takes nothing more. Someone else may take the
+/// room first.
+pub async fn room_for_replica(context: &NamingContext, change: &Replicated) {
+    if let Some(writer) = context.backend.own_writer() {
+        writer.room(OCTETS + change.incoming.octets()).await;
     }
 }
 

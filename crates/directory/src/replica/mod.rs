@@ -29,11 +29,15 @@ mod whole;
 
 pub use self::{
     absent::{Absent, AbsentSlice},
+    absent::{replicate_absent, room_for_absent},
     cookie_place::CookiePlace,
     incoming::{Incoming, OutcomeKind, ReplicaOutcome, ReplicaSession, Replicated, ReplicatedEntry},
     initial::InitialLoad,
+    initial::begin_initial_load,
+    job::{replicate, room_for_replica},
     log_place::{LogPlace, LogStep},
     logged::{LoggedChange, LoggedOperation},
     mapping::{AttributeChoice, ReplicaMapping},
     tree::ReplicatedTree,
+    tree::replicate_tree,
 };

@@ -9,9 +9,9 @@ use ironbark_store::{ContextVector, Csn, EntryId};
 use super::find::find;
 use crate::{
     OperationError,
-    operation::{
+    edit::{
         adoption::{closest_below, revise, stamp},
-        write_checks,
+        checks,
     },
     overlay::Execution,
     place::{closest, uuid_of},
@@ -96,7 +96,7 @@ impl Told {
     /// Whether an entry is where the provider has it.
     pub(super) fn is_place_of(&self, execution: &Execution<'_, '_>, id: EntryId) -> Result<bool, OperationError> {
         let view = execution.view();
-        let record = write_checks::record_of(view, id)?;
+        let record = checks::record_of(view, id)?;
         let (depth, above) = closest(view, &record)?;
         let superior = match above {
             Some(above) => above.entry_uuid()?,
@@ -133,7 +133,7 @@ impl Aftermath {
     /// Takes up the entries whose closest superior this one is, or would be.
     pub(super) fn take_up_below(&mut self, execution: &Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
         for below in closest_below(execution, id)? {
-            let record = write_checks::record_of(execution.view(), below)?;
+            let record = checks::record_of(execution.view(), below)?;
             self.moved.extend(record.entry_uuid()?);
         }
         Ok(())

@@ -10,8 +10,9 @@ use super::{
 };
 use crate::{
     OperationError,
-    operation::{delete, placed, write_checks},
-    overlay::{Before, Execution},
+    edit::apply::{Before, apply_implied, apply_own},
+    edit::{checks, delete, placed},
+    overlay::Execution,
     refusal::ReplicaRefusal,
 };
 
@@ -114,7 +115,7 @@ impl Spot {
         let view = execution.view();
         Ok(match view.locate(name)? {
             Location::Missing { .. } => Self::Free,
-            Location::Entry(id) if write_checks::record_of(view, id)?.is_glue() => Self::Glue(id),
+            Location::Entry(id) if checks::record_of(view, id)?.is_glue() => Self::Glue(id),
             Location::Entry(id) => Self::Entry(id),
         })
     }
@@ -144,7 +145,7 @@ fn give_way(
 ) -> Result<bool, OperationError> {
     let (held, attributes, name) = {
         let view = execution.view();
-        let record = write_checks::record_of(view, holder)?;
+        let record = checks::record_of(view, holder)?;
         let claim = Claim::of(execution, &record)?;
         (claim, conflict::names_of(execution, &record), view.dn(holder)?)
     };
@@ -194,7 +195,7 @@ fn displace(
     }
     let (held, attributes, name) = {
         let view = execution.view();
-        let record = write_checks::record_of(view, holder)?;
+        let record = checks::record_of(view, holder)?;
         (
             Claim::of(execution, &record)?,
             conflict::names_of(execution, &record),
@@ -239,7 +240,7 @@ pub(super) fn stored_attributes(
     execution: &Execution<'_, '_>,
     id: EntryId,
 ) -> Result<Vec<TextAttribute>, OperationError> {
-    let record = write_checks::record_of(execution.view(), id)?;
+    let record = checks::record_of(execution.view(), id)?;
     let attribute = |held: RecordAttribute<'_>| -> Result<TextAttribute, OperationError> {
         let name = execution.name_of(held.description());
         Ok((name.into(), held.to_attribute()?.values))
@@ -338,7 +339,7 @@ impl<'a> Moves<'a> {
         target: &Dn,
         holder: EntryId,
     ) -> Result<Option<Dn>, OperationError> {
-        let held = Claim::of(execution, &write_checks::record_of(execution.view(), holder)?)?;
+        let held = Claim::of(execution, &checks::record_of(execution.view(), holder)?)?;
         let is_later = self.mapping.multi_provider && held.is_of_same_server(&own, self.mapping) && held > own;
         let aside = conflict::aside_of(execution, target, own.uuid);
         let is_free = is_later && matches!(Spot::of(execution, &aside)?, Spot::Free);
@@ -358,7 +359,7 @@ impl<'a> Moves<'a> {
             return Ok(());
         }
         let (own, is_glue) = {
-            let record = write_checks::record_of(execution.view(), id)?;
+            let record = checks::record_of(execution.view(), id)?;
             (Claim::of(execution, &record)?, record.is_glue())
         };
         let mut spot = Spot::of(execution, target)?;
@@ -405,9 +406,9 @@ impl<'a> Moves<'a> {
         };
         if self.mapping.merges_values {
             // It gets a revision.
-            execution.apply_implied(ChangeKind::ModifyDn, effect, Before::default())?;
+            apply_implied(execution, ChangeKind::ModifyDn, effect, Before::default())?;
         } else {
-            execution.apply_own(ChangeKind::ModifyDn, effect, Before::default())?;
+            apply_own(execution, ChangeKind::ModifyDn, effect, Before::default())?;
         }
         Ok(())
     }

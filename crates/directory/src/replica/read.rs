@@ -18,7 +18,7 @@ use super::{
 use crate::{
     Configuration, OperationError,
     backend::complete,
-    operation::entry_rules,
+    edit::entry_rules,
     place::{Base, LOGGED_BASE, PLACE, uuid_text},
     recent::RECENT,
     refusal::ReplicaRefusal,

@@ -25,6 +25,7 @@ use crate::{
     place::uuid_text,
     refusal::{Failure, ReplicaRefusal, WriteRefusal},
     request::context::{RequestContext, RequestKind},
+    search::written_tree_vector,
     write::{followers, tree_records::Told},
 };
 
@@ -59,30 +60,28 @@ struct Job {
     reply: oneshot::Sender<Result<(), OperationError>>,
 }
 
-impl Directory {
-    /// Queues what a provider has sent of a tree in memory. The receiver gets the outcome when it is in force. A
-    /// refused change has no effect.
-    ///
-    /// # Errors
-    /// `busy`: the queue is full. `unavailable`: the server ends. `unwillingToPerform`: the database is no such tree.
-    pub fn replicate_tree(
-        self: &Arc<Self>,
-        context: &NamingContext,
-        change: ReplicatedTree,
-    ) -> Result<oneshot::Receiver<Result<(), OperationError>>, OperationError> {
-        let writer = context
-            .backend
-            .tree_writer()
-            .ok_or(WriteRefusal::UnsupportedInContext)?;
-        let (reply, receiver) = oneshot::channel();
-        let job = Job {
-            directory: Arc::clone(self),
-            change,
-            reply,
-        };
-        writer.submit(Box::new(job)).map_err(|(error, _)| error)?;
-        Ok(receiver)
-    }
+/// Queues what a provider has sent of a tree in memory. The receiver gets the outcome when it is in force. A
+/// refused change has no effect.
+///
+/// # Errors
+/// `busy`: the queue is full. `unavailable`: the server ends. `unwillingToPerform`: the database is no such tree.
+pub fn replicate_tree(
+    directory: &Arc<Directory>,
+    context: &NamingContext,
+    change: ReplicatedTree,
+) -> Result<oneshot::Receiver<Result<(), OperationError>>, OperationError> {
+    let writer = context
+        .backend
+        .tree_writer()
+        .ok_or(WriteRefusal::UnsupportedInContext)?;
+    let (reply, receiver) = oneshot::channel();
+    let job = Job {
+        directory: Arc::clone(directory),
+        change,
+        reply,
+    };
+    writer.submit(Box::new(job)).map_err(|(error, _)| error)?;
+    Ok(receiver)
 }
 
 impl Job {
@@ -105,7 +104,7 @@ impl Job {
     /// The changes of a log that are not yet here.
     fn logged(&self, served: &Served) -> Result<Vec<TreeLogged>, OperationError> {
         let configuration = &served.configuration;
-        let known = served.context.tree_vector(configuration).unwrap_or_default();
+        let known = written_tree_vector(&served.context, configuration).unwrap_or_default();
         let mut logged = tree_logged::read_all(configuration, &self.change.logged, &self.change.mapping)?;
         logged.retain(|change| !known.covers(change.csn));
         Ok(logged)

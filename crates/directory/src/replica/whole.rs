@@ -13,7 +13,7 @@ use super::{
     read::{ReadAttribute, ReadEntry, ReadRecent},
 };
 use crate::{
-    OperationError, operation::write_checks, overlay::Execution, place, refusal::ReplicaRefusal,
+    OperationError, edit::checks, overlay::Execution, place, refusal::ReplicaRefusal,
     request::modification::normal_form,
 };
 
@@ -34,7 +34,7 @@ impl Arriving<'_> {
             return Ok(OutcomeKind::Same.of(id));
         }
         let own = Own::of(execution, self.change, (self.entry.uuid, recent))?;
-        let held = csn_of(execution, &write_checks::record_of(execution.view(), id)?)?;
+        let held = csn_of(execution, &checks::record_of(execution.view(), id)?)?;
         if own.had_more && held >= self.entry.csn {
             return Ok(OutcomeKind::Older.of(id));
         }
@@ -72,7 +72,7 @@ impl Arriving<'_> {
 
     /// Whether the entry is here as it was sent, or newer by its CSN alone.
     fn is_here(&self, execution: &Execution<'_, '_>, id: EntryId, name: &Dn) -> Result<bool, OperationError> {
-        let record = write_checks::record_of(execution.view(), id)?;
+        let record = checks::record_of(execution.view(), id)?;
         let provided = Provided::of(execution, &self.change.mapping, self.entry);
         let mut changes = provided.changes(self.entry, &record)?;
         let csn_name = execution.name_of(&execution.configuration.well_known.entry_csn);
@@ -86,7 +86,7 @@ impl Arriving<'_> {
     /// The entry with what was changed here.
     fn with_own(&self, execution: &Execution<'_, '_>, id: EntryId, own: &Own) -> Result<ReadEntry, OperationError> {
         let known = &execution.configuration.well_known;
-        let record = write_checks::record_of(execution.view(), id)?;
+        let record = checks::record_of(execution.view(), id)?;
         let held = csn_of(execution, &record)?;
         // Who has changed it last, and when, goes with the newest change.
         let is_newer = held > self.entry.csn;

@@ -12,7 +12,7 @@ use ironbark_store::{AnswerCache, HeldSnapshot, StoreError, View};
 use crate::{
     Configuration, Directory, NamingContext,
     access::{DecisionCache, SubjectDecisions},
-    overlay::facts::Facts,
+    overlay::{facts::Facts, overlays_of},
     request::context::RequestContext,
     statistics::Shard,
 };
@@ -150,7 +150,7 @@ impl Scratch {
         context: &NamingContext,
         view: View<'_>,
     ) -> Result<Option<Arc<Facts>>, StoreError> {
-        let overlays = context.overlays();
+        let overlays = overlays_of(context);
         if overlays.derivations.is_empty() {
             return Ok(None);
         }

@@ -9,7 +9,7 @@ use super::run::SearchRun;
 use crate::{
     NamingContext, OperationError,
     access::{Requester, Source, Target, VisibleEntry, WriteCheck},
-    overlay::{Entries, FoundEntry},
+    overlay::{Entries, FoundEntry, overlays_of},
 };
 
 /// The controls of a request that overlays answer with each entry, and the time when the search began.
@@ -32,7 +32,7 @@ pub(super) fn controls_for(
     asked: AskedOfEntries,
 ) -> Result<Controls, OperationError> {
     let mut found = Controls::new();
-    let has_some = |context: &NamingContext| !context.overlays().entry_controls.is_empty();
+    let has_some = |context: &NamingContext| !overlays_of(context).entry_controls.is_empty();
     let Some((whole, entries)) = stored(run, entry, has_some)? else {
         return Ok(found);
     };
@@ -44,7 +44,7 @@ pub(super) fn controls_for(
         now: asked.now,
         permits: &|attribute, privileges| check.permits(Target::Attribute(attribute, None), privileges),
     };
-    for overlay in &context.overlays().entry_controls {
+    for overlay in &overlays_of(context).entry_controls {
         if overlay.asked_by().meets(asked.controls) {
             found.extend(overlay.control(&its)?);
         }

@@ -10,7 +10,7 @@ use super::run::SearchRun;
 use crate::{
     Configuration, NamingContext, OperationError,
     access::{Source, VisibleEntry},
-    overlay::{ArrangedEntry, Arrangement, BeginningSearch},
+    overlay::{ArrangedEntry, Arrangement, BeginningSearch, overlays_of},
 };
 
 /// The arrangements of one search, each with the number of its overlay's database.
@@ -65,11 +65,11 @@ impl SearchRun {
         let mut all = Vec::new();
         for context in configuration.contexts.iter().filter(is_asked) {
             let search = search_of(context);
-            for hooks in &context.overlays().searches {
+            for hooks in &overlays_of(context).searches {
                 all.extend(hooks.begin(&search)?.map(|arrangement| (context.number, arrangement)));
             }
         }
-        let mut hooks = context.overlays().searches.iter();
+        let mut hooks = overlays_of(context).searches.iter();
         self.options.adds_operational = hooks.any(|hooks| hooks.adds_operational(&search_of(context)));
         self.add_operational();
         if !all.is_empty() {

@@ -4,7 +4,7 @@ use ironbark_ldap_proto::controls::{Control, ControlKind, NoOpSearchResponse, Re
 use ironbark_model::ResultCode;
 
 use super::run::SearchRun;
-use crate::{NamingContext, OperationError, refusal::ControlRefusal};
+use crate::{NamingContext, OperationError, overlay::overlays_of, refusal::ControlRefusal};
 
 impl SearchRun {
     /// Makes it a count, if that is asked for and an overlay of the database offers it.
@@ -20,7 +20,7 @@ impl SearchRun {
             return Ok(());
         };
         // A consumer would take what it is not sent for deleted.
-        let counts = context.overlays().controls.contains(ControlKind::NoOpSearch) && !self.is_synchronizing();
+        let counts = overlays_of(context).controls.contains(ControlKind::NoOpSearch) && !self.is_synchronizing();
         if counts {
             self.extras.get_or_insert_default().counts_only = true;
         } else if control.critical {

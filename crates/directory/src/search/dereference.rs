@@ -14,7 +14,7 @@ use super::{Selection, run::SearchRun, selection::DereferenceSpecification};
 use crate::{
     NamingContext, OperationError,
     access::{self, Requester, Source, VisibleEntry},
-    overlay::derived::DerivedFor,
+    overlay::{derived::DerivedFor, overlays_of},
     refusal::DereferenceRefusal,
 };
 
@@ -295,7 +295,7 @@ fn derived_of(
     attributes: &dyn Fn(&AttributeDescription) -> bool,
 ) -> Result<Derived, StoreError> {
     let configuration = &run.configuration;
-    let overlays = context.overlays();
+    let overlays = overlays_of(context);
     let facts = overlays.known_facts.of(configuration, context, record.view())?;
     let derived = DerivedFor {
         configuration,

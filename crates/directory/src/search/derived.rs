@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     NamingContext, OperationError,
-    overlay::{derived::DerivedFor, facts::Facts},
+    overlay::{derived::DerivedFor, facts::Facts, overlays_of},
 };
 
 impl SearchRun {
@@ -23,7 +23,7 @@ impl SearchRun {
         walk: &mut StoredWalk,
         step: &mut Step<'_>,
     ) -> Result<Walked, OperationError> {
-        if context.overlays().derivations.is_empty() && !self.sees_derived(None) {
+        if overlays_of(context).derivations.is_empty() && !self.sees_derived(None) {
             return self.walk_view(context, view, walk, step);
         }
         let facts = step.scratch.facts(&self.configuration, context, view)?;

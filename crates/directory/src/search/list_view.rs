@@ -12,6 +12,7 @@ use ironbark_model::{Budget, ResultCode, Schema};
 use super::sort::{PlaceError, Sorting};
 use crate::{
     NamingContext, OperationError,
+    overlay::overlays_of,
     refusal::{ControlRefusal, ListViewRefusal},
 };
 
@@ -45,7 +46,7 @@ impl ListView {
         let Some(control) = &controls.virtual_list_view else {
             return Ok(None);
         };
-        if !is_sorted || context.overlays().sort_limits.is_none() {
+        if !is_sorted || overlays_of(context).sort_limits.is_none() {
             return if control.critical {
                 Err(ControlRefusal::Unavailable.into())
             } else {

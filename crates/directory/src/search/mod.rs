@@ -50,4 +50,5 @@ pub(crate) use self::{
 pub use self::{
     run::{Progress, SearchRun},
     sync::{UNORDERED as LOGGED_UNORDERED_ATTRIBUTE, log_first_note},
+    tree_sync::{told_tree_vector, written_tree_vector},
 };

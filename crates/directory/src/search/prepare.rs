@@ -29,7 +29,7 @@ use super::{
 use crate::{
     Configuration, NamingContext, OperationError,
     access::assertion::refuse_assertion,
-    admission::controls::policy,
+    admission::{check_restrictions, controls::policy},
     backend::{
         call::{Call, GivenEntries},
         external::AnswerStream,
@@ -102,7 +102,7 @@ fn prepare_below(
     let page = page_asked_for(request, call.controls);
     let context = choose(configuration, base, scope)?;
     let governing = configuration.governing(context);
-    governing.check_restrictions(configuration, Operations::SEARCH, &mut run.origin)?;
+    check_restrictions(governing, configuration, Operations::SEARCH, &mut run.origin)?;
     let stream = stream_of(call, context, &mut run.origin)?;
     let controls = &mut *call.controls;
     controls.remove(run.origin.dropped_controls);

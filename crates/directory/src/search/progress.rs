@@ -21,7 +21,7 @@ use super::{
     target::{Base, MemoryWalk, StoredWalk, Target, Walk},
     work::Work,
 };
-use crate::{Configuration, NamingContext, OperationError, refusal::SearchRefusal};
+use crate::{Configuration, NamingContext, OperationError, admission::check_restrictions, refusal::SearchRefusal};
 
 /// What a search has done so far.
 pub(crate) struct SearchProgress {
@@ -222,7 +222,7 @@ impl SearchRun {
             let context = contexts.find(|context| context.suffixes() == target.context.suffixes());
             let context = context.ok_or_else(gone)?;
             let governing = configuration.governing(context);
-            governing.check_restrictions(configuration, Operations::SEARCH, &mut self.origin)?;
+            check_restrictions(governing, configuration, Operations::SEARCH, &mut self.origin)?;
             target.context = Arc::clone(context);
         }
         if let Some(first) = self.targets.front() {

@@ -6,7 +6,11 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use crate::{Configuration, NamingContext, overlay::SortLimits, refusal::SortRefusal};
+use crate::{
+    Configuration, NamingContext,
+    overlay::{SortLimits, overlays_of},
+    refusal::SortRefusal,
+};
 
 /// The place of a sorted search in the counts of its overlay and of its connection. Dropping it gives the place back.
 #[derive(Debug)]
@@ -27,7 +31,7 @@ impl Drop for SortPlace {
 /// # Errors
 /// `unwillingToPerform`: there are too many.
 pub(super) fn check_keys(context: &NamingContext, keys: usize) -> Result<(), SortRefusal> {
-    let limits = context.overlays().sort_limits.as_ref();
+    let limits = overlays_of(context).sort_limits.as_ref();
     let most = limits.map_or(SortLimits::DEFAULT_KEYS, |limits| limits.max_keys);
     if u32::try_from(keys).is_ok_and(|keys| keys <= most) {
         return Ok(());
@@ -44,7 +48,7 @@ pub(super) fn admit(
     configuration: &Configuration,
     context: &NamingContext,
 ) -> Result<Option<SortPlace>, SortRefusal> {
-    let Some(limits) = &context.overlays().sort_limits else {
+    let Some(limits) = &overlays_of(context).sort_limits else {
         return Ok(None);
     };
     let of_connection = of_connection.get_or_insert_default();

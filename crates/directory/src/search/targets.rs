@@ -20,7 +20,7 @@ use crate::{
     },
     backend::{call::GivenEntries, external::AnswerStream, naming_context::Backend, referral},
     frontend::root_dse,
-    overlay::{derived::DerivedFor, facts::Facts},
+    overlay::{derived::DerivedFor, facts::Facts, overlays_of},
     refusal::SearchRefusal,
     scratch::{DnCache, Scratch},
 };
@@ -248,7 +248,7 @@ pub(super) fn check_base(
             let Some(record) = view.record(walk.base.id)? else {
                 return Ok(());
             };
-            let facts = Facts::read(configuration, context, view)?;
+            let facts = Facts::read(configuration, context, view, &overlays_of(context).derivations)?;
             let derived = DerivedFor {
                 configuration,
                 context,

@@ -5,7 +5,10 @@
 use ironbark_model::AttributeDescription;
 use ironbark_store::{ContextVector, Csn, Database, Effect, Location, StoreError, ValueChange};
 
-use crate::{backend::queue::Served, overlay::SyncProvider};
+use crate::{
+    backend::queue::Served,
+    overlay::{SyncProvider, overlays_of},
+};
 
 /// Moves the CSNs of the suffix entry into the vector, if the database has a vector or should have one. This never
 /// lowers the vector.
@@ -61,9 +64,7 @@ fn begin_from_entries(served: &Served, database: &Database) -> Result<(), StoreE
 
 /// The greatest CSN of each server in the entries. The suffix entry of a log was made here, by no change of its source.
 fn greatest(served: &Served, database: &Database) -> Result<ContextVector, StoreError> {
-    let is_log = served
-        .context
-        .overlays()
+    let is_log = overlays_of(&served.context)
         .provider
         .as_deref()
         .copied()

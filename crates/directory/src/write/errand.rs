@@ -23,27 +23,25 @@ struct ErrandTask {
     reply: oneshot::Sender<Result<(), OperationError>>,
 }
 
-impl Directory {
-    /// Queues an errand in a database. It takes no room from clients: wait for its end before the next one. The
-    /// receiver gets the result after the commit. A failed errand has no effect.
-    ///
-    /// # Errors
-    /// `unavailable`; `unwillingToPerform` if the database has no writer of its own.
-    pub fn run_errand(
-        self: &Arc<Self>,
-        context: &NamingContext,
-        errand: Arc<dyn Errand>,
-    ) -> Result<oneshot::Receiver<Result<(), OperationError>>, OperationError> {
-        let writer = context.backend.own_writer().ok_or(WriteRefusal::UnsupportedInContext)?;
-        let (reply, receiver) = oneshot::channel();
-        let task = ErrandTask {
-            directory: Arc::clone(self),
-            errand,
-            reply,
-        };
-        writer.submit_own(Box::new(task))?;
-        Ok(receiver)
-    }
+/// Queues an errand in a database. It takes no room from clients: wait for its end before the next one. The
+/// receiver gets the result after the commit. A failed errand has no effect.
+///
+/// # Errors
+/// `unavailable`; `unwillingToPerform` if the database has no writer of its own.
+pub fn run_errand(
+    directory: &Arc<Directory>,
+    context: &NamingContext,
+    errand: Arc<dyn Errand>,
+) -> Result<oneshot::Receiver<Result<(), OperationError>>, OperationError> {
+    let writer = context.backend.own_writer().ok_or(WriteRefusal::UnsupportedInContext)?;
+    let (reply, receiver) = oneshot::channel();
+    let task = ErrandTask {
+        directory: Arc::clone(directory),
+        errand,
+        reply,
+    };
+    writer.submit_own(Box::new(task))?;
+    Ok(receiver)
 }
 
 impl WriteTask for ErrandTask {

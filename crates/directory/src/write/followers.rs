@@ -29,7 +29,7 @@ use super::lag::Lag;
 use crate::{
     Directory, NamingContext,
     backend::queue::{Outcome, Queued, Served},
-    overlay::{Changes, Follower, Pipeline},
+    overlay::{Changes, Follower, Pipeline, overlays_of},
 };
 
 /// Groups of writes that wait for the followers; the writer waits when there are more.
@@ -202,7 +202,7 @@ impl Link {
         served: &Served,
         database: &Arc<Database>,
     ) -> Result<Vec<Self>, StoreError> {
-        let followers = &served.context.overlays().followers;
+        let followers = &overlays_of(&served.context).followers;
         let names = names_of(followers);
         database.keep_followers(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
         let all = followers.iter().cloned().zip(names);
@@ -423,7 +423,7 @@ fn suffix_of(context: &NamingContext) -> &str {
 
 /// The followers of a database without a log.
 fn prompt(context: &NamingContext) -> impl Iterator<Item = &Arc<dyn Follower>> {
-    let followers = context.overlays().followers.iter();
+    let followers = overlays_of(context).followers.iter();
     followers.filter(|follower| !follower.works_apart())
 }
 
@@ -471,7 +471,7 @@ pub(super) fn open(directory: &Arc<Directory>, context: &NamingContext, former: 
         records: &[],
         begun: None,
     };
-    for follower in context.overlays().followers_beside(former) {
+    for follower in overlays_of(context).followers_beside(former) {
         if let Err(error) = follower.open(changes) {
             tracing::error!(target: "any", "{}: {error}", follower.name());
         }

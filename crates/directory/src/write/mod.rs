@@ -22,5 +22,8 @@ pub(crate) mod tree_records;
 mod trees;
 mod trimming;
 
-pub use self::replay::Replayed;
+pub use self::{
+    errand::run_errand,
+    replay::{Replayed, replay},
+};
 pub(crate) use self::{stored::run as run_stored, trees::run as run_trees};

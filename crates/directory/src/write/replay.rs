@@ -29,31 +29,29 @@ struct Replay {
     reply: oneshot::Sender<Replayed>,
 }
 
-impl Directory {
-    /// Queues a change of another server's log for a database. Changes of a log must be queued in their order; a change
-    /// that was applied before is skipped.
-    ///
-    /// The receiver gets the result after the commit. `unwillingToPerform`: the change lies more than a day ahead of
-    /// the clock. `other`: the change is of another log, comes too early, or does not fit the entries. A failed change
-    /// has no effect.
-    ///
-    /// # Errors
-    /// `busy`, `unavailable`; `unwillingToPerform` if a log is not possible.
-    pub fn replay(
-        self: &Arc<Self>,
-        context: &NamingContext,
-        record: ChangeRecord,
-    ) -> Result<oneshot::Receiver<Replayed>, OperationError> {
-        let writer = context.backend.own_writer().ok_or(WriteRefusal::UnsupportedInContext)?;
-        let (reply, receiver) = oneshot::channel();
-        let task = Replay {
-            directory: Arc::clone(self),
-            record,
-            reply,
-        };
-        writer.submit(Box::new(task)).map_err(|(error, _)| error)?;
-        Ok(receiver)
-    }
+/// Queues a change of another server's log for a database. Changes of a log must be queued in their order; a change
+/// that was applied before is skipped.
+///
+/// The receiver gets the result after the commit. `unwillingToPerform`: the change lies more than a day ahead of
+/// the clock. `other`: the change is of another log, comes too early, or does not fit the entries. A failed change
+/// has no effect.
+///
+/// # Errors
+/// `busy`, `unavailable`; `unwillingToPerform` if a log is not possible.
+pub fn replay(
+    directory: &Arc<Directory>,
+    context: &NamingContext,
+    record: ChangeRecord,
+) -> Result<oneshot::Receiver<Replayed>, OperationError> {
+    let writer = context.backend.own_writer().ok_or(WriteRefusal::UnsupportedInContext)?;
+    let (reply, receiver) = oneshot::channel();
+    let task = Replay {
+        directory: Arc::clone(directory),
+        record,
+        reply,
+    };
+    writer.submit(Box::new(task)).map_err(|(error, _)| error)?;
+    Ok(receiver)
 }
 
 impl WriteTask for Replay {

@@ -54,7 +54,7 @@ pub(crate) trait WriteRequest: Send {
     /// after the request was queued.
     ///
     /// # Errors
-    /// As of [`NamingContext::check_restrictions`].
+    /// As of [`check_restrictions`](crate::admission::check_restrictions).
     fn check_restrictions(
         &self,
         configuration: &Configuration,

@@ -27,7 +27,7 @@ use crate::{
         queue::{Outcome, Queued, Served, WriterCommand},
         turns::Turns,
     },
-    overlay::Pipeline,
+    overlay::{Pipeline, overlays_of},
 };
 
 /// Maximum number of operations in one commit, so that the first does not wait too long.
@@ -74,7 +74,7 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
             Some(WriterCommand::Pause(pause)) => {
                 followers.end(&database);
                 if let Some(next) = pause.wait() {
-                    served.context.overlays().close_except(next.context.overlays());
+                    overlays_of(&served.context).close_except(overlays_of(&next.context));
                     flusher.go_over_to(&next, &database);
                     timers = Timers::of(&next, directory, Some(&timers));
                     served = next;
@@ -126,7 +126,7 @@ fn begin(directory: &Arc<Directory>, served: &Served) -> Followers {
 /// Finishes after the last write has been acknowledged.
 fn finish(served: &Served, database: &Database, flusher: Flusher) {
     flusher.end(database);
-    served.context.overlays().close_except(&Pipeline::default());
+    overlays_of(&served.context).close_except(&Pipeline::default());
     // A working copy is lost with the process.
     if !has_files(served)
         && let Err(error) = database.sync()

@@ -21,7 +21,7 @@ use crate::{
         queue::{Outcome, Served, WriteTask},
         written::{Executed, Refusal, Success},
     },
-    overlay::{Requested, TimerHooks, password_checks::Computed},
+    overlay::{Requested, TimerHooks, overlays_of, password_checks::Computed},
     request::{context::RequestContext, controls::WriteControls},
 };
 
@@ -52,7 +52,7 @@ impl Timers {
                 has_changed: Arc::default(),
             }
         };
-        let timers = served.context.overlays().timers.iter();
+        let timers = overlays_of(&served.context).timers.iter();
         let is_shadow = served.context.settings.is_shadow();
         Self(timers.filter(|_| !is_shadow).map(timer).collect())
     }

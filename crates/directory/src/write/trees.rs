@@ -17,7 +17,7 @@ use crate::{
         in_memory::{ChangeAuthor, Governor},
         queue::{Outcome, Queued, Served, WriterCommand},
     },
-    overlay::{Pipeline, record, tree_effects::TreeState},
+    overlay::{Pipeline, overlays_of, record, tree_effects::TreeState},
     request::context::{RequestContext, RequestKind},
 };
 
@@ -55,19 +55,17 @@ pub(crate) fn run(directory: &Arc<Directory>, governor: &dyn Governor, orders: &
         if !configuration.ptr_eq(&seen) {
             for former in &last {
                 let next = now.iter().find(|next| is_same(next, former));
-                former
-                    .overlays()
-                    .close_except(next.map_or(&none, |next| next.overlays()));
+                overlays_of(former).close_except(next.map_or(&none, |next| overlays_of(next)));
             }
             for next in &now {
                 let former = last.iter().find(|former| is_same(next, former));
-                followers::open(directory, next, former.map_or(&none, |former| former.overlays()));
+                followers::open(directory, next, former.map_or(&none, |former| overlays_of(former)));
             }
             (last, seen) = (now, configuration);
         }
     }
     for context in &last {
-        context.overlays().close_except(&none);
+        overlays_of(context).close_except(&none);
     }
 }
 

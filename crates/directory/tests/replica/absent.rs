@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_directory::{Absent, AbsentSlice, ReplicaMapping};
+use ironbark_directory::{Absent, AbsentSlice, ReplicaMapping, replicate_absent};
 use ironbark_store::{ContextVector, Location, Scope};
 use roaring::RoaringTreemap;
 
@@ -37,10 +37,7 @@ fn run(site: &Site, mapping: ReplicaMapping, present: RoaringTreemap, covered: &
     };
     let mut counts = Vec::new();
     loop {
-        let receiver = site
-            .directory
-            .replicate_absent(&context(site), absent.clone())
-            .expect("room");
+        let receiver = replicate_absent(&site.directory, &context(site), absent.clone()).expect("room");
         let AbsentSlice { deleted, next } = receiver.blocking_recv().expect("an end").expect("applied");
         counts.push(deleted);
         match next {
@@ -129,7 +126,7 @@ fn it_keeps_to_base_scope_and_filter() {
         covered: ContextVector::default(),
         after: 0,
     };
-    let receiver = site.directory.replicate_absent(&context(&site), bad).expect("room");
+    let receiver = replicate_absent(&site.directory, &context(&site), bad).expect("room");
     assert!(receiver.blocking_recv().expect("an end").is_err());
 }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ironbark_directory::{
-    AttributeChoice, Incoming, OutcomeKind, PLACE_ATTRIBUTE, ReplicaMapping, ReplicaSession, Replicated,
+    AttributeChoice, Incoming, OutcomeKind, PLACE_ATTRIBUTE, ReplicaMapping, ReplicaSession, Replicated, replicate,
+    room_for_replica,
 };
 use ironbark_model::ResultCode;
 use ironbark_store::{ChangeKind, ChangeRecord, Effect, ValueChange};
@@ -329,7 +330,7 @@ fn nothing_behind_a_refused_message_is_executed() {
             session: (session.clone(), number),
             ..change
         };
-        let queued = consumer.directory.replicate(&context(&consumer), Arc::new(change));
+        let queued = replicate(&consumer.directory, &context(&consumer), Arc::new(change));
         queued.expect("queued")
     };
     let entry = |uuid, micros| {
@@ -408,7 +409,7 @@ fn a_full_queue_says_so_and_tells_when_there_is_room() {
     let transaction = context.database().expect("a store").write().expect("a transaction");
     let mut waiting = Vec::new();
     let refused = loop {
-        match consumer.directory.replicate(&context, Arc::clone(&change)) {
+        match replicate(&consumer.directory, &context, Arc::clone(&change)) {
             Ok(receiver) => waiting.push(receiver),
             Err(error) => break error,
         }
@@ -417,7 +418,7 @@ fn a_full_queue_says_so_and_tells_when_there_is_room() {
     assert!(waiting.len() > 1);
     let waker = std::task::Waker::from(Arc::new(Waker(std::thread::current())));
     let mut polling = std::task::Context::from_waker(&waker);
-    let mut room = std::pin::pin!(consumer.directory.room_for_replica(&context, &change));
+    let mut room = std::pin::pin!(room_for_replica(&context, &change));
     assert!(room.as_mut().poll(&mut polling).is_pending());
     drop(transaction);
     while room.as_mut().poll(&mut polling).is_pending() {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use ironbark_directory::{Incoming, InitialLoad, OperationError, ReplicaMapping, Replicated, ReplicatedEntry};
+use ironbark_directory::{
+    Incoming, InitialLoad, OperationError, ReplicaMapping, Replicated, ReplicatedEntry, begin_initial_load,
+};
 use ironbark_store::{ContextVector, Csn, Scope};
 
 use ironbark_harness::{
@@ -14,7 +16,7 @@ use ironbark_harness::{
 };
 
 fn begin(site: &Site, mapping: ReplicaMapping) -> Option<InitialLoad> {
-    site.directory.begin_initial_load(&context(site), &Arc::new(mapping))
+    begin_initial_load(&site.directory, &context(site), &Arc::new(mapping))
 }
 
 /// Loads entries.

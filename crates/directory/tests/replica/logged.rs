@@ -2,6 +2,7 @@
 
 use ironbark_directory::{
     ConflictKind, Incoming, LoggedChange, LoggedOperation, OutcomeKind, ReplicaMapping, Replicated, ReplicatedEntry,
+    replicate,
 };
 use ironbark_model::ResultCode;
 use ironbark_store::{
@@ -407,9 +408,12 @@ fn a_change_that_comes_again_before_its_cookie_is_made_once() {
             csn: Some(parsed(&stamp)),
             ..message(merged(&site), Incoming::Logged(logged))
         };
-        site.directory
-            .replicate(&ironbark_harness::peer::context(&site), std::sync::Arc::new(change))
-            .expect("room")
+        replicate(
+            &site.directory,
+            &ironbark_harness::peer::context(&site),
+            std::sync::Arc::new(change),
+        )
+        .expect("room")
     };
     // All at once: many of them are in one transaction.
     let queued: Vec<_> = (20..40).chain(20..40).map(queue).collect();

@@ -28,7 +28,9 @@ use ironbark_config::{
 };
 use ironbark_directory::{
     Configuration, Directory, NamingContext, OperationError,
+    overlay::tree_shows,
     overlay::{Changes, Errand, Follower, Overlay},
+    run_errand, told_tree_vector,
 };
 use ironbark_model::{Dn, Entry, Schema};
 use ironbark_store::{
@@ -161,7 +163,7 @@ impl Accesslog {
                 .first()
                 .is_some_and(|suffix| suffix.pretty() == changes.suffix)
         });
-        let of_tree = source.and_then(|source| source.told_tree_vector(&configuration));
+        let of_tree = source.and_then(|source| told_tree_vector(source, &configuration));
         let vector = source
             .and_then(|source| source.database())
             .map(|database| database.snapshot()?.view().context_vector())
@@ -216,7 +218,7 @@ impl Accesslog {
         let records = announced::read(snapshot.view()).map_err(io::Error::other)?;
         let was_made = records
             .first()
-            .is_some_and(|first| source.tree_shows(configuration, first));
+            .is_some_and(|first| tree_shows(source, configuration, first));
         Ok(if was_made { records } else { Vec::new() })
     }
 
@@ -236,7 +238,7 @@ fn context_of<'c>(configuration: &'c Configuration, log_db: &Dn) -> io::Result<&
 
 /// Runs an errand, and waits for its end.
 fn run(directory: &Arc<Directory>, context: &NamingContext, errand: Arc<dyn Errand>) -> Result<(), OperationError> {
-    let ended = directory.run_errand(context, errand)?;
+    let ended = run_errand(directory, context, errand)?;
     ended
         .blocking_recv()
         .unwrap_or_else(|_| Err(OperationError::code(ironbark_model::ResultCode::UNAVAILABLE)))

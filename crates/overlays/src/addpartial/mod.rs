@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ironbark_config::overlay::{AnySettings, Occurrence, OverlayDescriptor};
 use ironbark_directory::{
-    Authority, Modification, ModificationKind, OperationError,
+    Authority, Modification, ModificationKind, OperationError, edit,
     overlay::{AddHooks, Execution, Overlay},
 };
 use ironbark_model::{AttributeDescription, Entry, Schema};
@@ -109,7 +109,7 @@ impl Replacement<'_> {
         seen.sort_unstable();
         wanted.sort_unstable();
         // A refusal because of values that the client cannot see would tell that there are some.
-        let is_needed = seen != wanted || (hides_some && execution.grants(existing, &change));
+        let is_needed = seen != wanted || (hides_some && edit::grants(execution, existing, &change));
         is_needed.then_some(change)
     }
 }

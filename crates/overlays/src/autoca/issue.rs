@@ -4,8 +4,9 @@ use core::net::IpAddr;
 use std::sync::Arc;
 
 use ironbark_directory::{
-    Directory, Modification, ModificationKind, NamingContext, OperationError,
+    Directory, Modification, ModificationKind, NamingContext, OperationError, change_settings, edit,
     overlay::{Errand, Execution},
+    run_errand,
 };
 use ironbark_model::{Dn, Entry, ResultCode, Schema};
 use ironbark_store::Location;
@@ -74,7 +75,7 @@ impl Place {
     }
 
     fn save(&self, save: Save) -> Result<(), Problem> {
-        let ended = self.directory.run_errand(&self.context, Arc::new(save))?;
+        let ended = run_errand(&self.directory, &self.context, Arc::new(save))?;
         Ok(ended
             .blocking_recv()
             .unwrap_or_else(|_| Err(OperationError::code(ResultCode::UNAVAILABLE)))?)
@@ -91,7 +92,7 @@ impl Place {
             let kind = ModificationKind::Replace;
             modifications.push(Modification::internal(schema, kind, &description, vec![value.to_vec()]));
         }
-        let ended = self.directory.change_settings(modifications)?;
+        let ended = change_settings(&self.directory, modifications)?;
         Ok(ended
             .blocking_recv()
             .unwrap_or_else(|_| Err(OperationError::code(ResultCode::UNAVAILABLE)))?)
@@ -264,7 +265,7 @@ impl Errand for Save {
         if !entry.is_of_class(&self.schema, self.class) {
             changes.insert(0, self.add_class.clone());
         }
-        match execution.modify_as_server(&entry.dn, changes)? {
+        match edit::modify_as_server(execution, &entry.dn, changes)? {
             None => Ok(()),
             Some(refusal) => Err(refusal),
         }

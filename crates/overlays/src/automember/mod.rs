@@ -17,7 +17,7 @@ use ironbark_config::{
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
 };
 use ironbark_directory::{
-    Modification, ModificationKind, OperationError,
+    Modification, ModificationKind, OperationError, edit,
     overlay::{Applied, ContentHooks, EffectHooks, Execution, Overlay, Renaming},
 };
 use ironbark_model::{Attribute, AttributeDescription, Budget, Dn, Entry, ResultCode, Schema, syntax::oid};
@@ -277,7 +277,7 @@ impl Automember {
             return Ok(());
         }
         let change = Modification::internal(&self.schema, kind, &self.member, vec![value.to_vec()]);
-        let Some(refusal) = execution.modify_as_server(group, vec![change])? else {
+        let Some(refusal) = edit::modify_as_server(execution, group, vec![change])? else {
             return Ok(());
         };
         let (name, code, text) = (group.pretty(), refusal.result_code.0, refusal.diagnostic_message);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ironbark_directory::{
-    OperationError,
+    OperationError, edit,
     overlay::{Execution, TimerHooks},
     stamp::generalized_time,
 };
@@ -43,7 +43,7 @@ impl TimerHooks for Dds {
         })?;
         if let Some(id) = leaf {
             let dn = execution.view().dn(id)?;
-            execution.delete_internally(&dn)?;
+            edit::delete_internally(execution, &dn)?;
             tracing::info!(target: "stats", "DDS dn=\"{}\" expired.", dn.pretty());
         }
         Ok(())

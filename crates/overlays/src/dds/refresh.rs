@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_directory::{
-    Modification, ModificationKind, OperationError,
+    Modification, ModificationKind, OperationError, edit,
     overlay::{Execution, ExtendedHooks, ExtendedWrite},
 };
 use ironbark_ldap_proto::extended::refresh::{self, RefreshRequest};
@@ -72,7 +72,7 @@ impl ExtendedWrite for Request {
             replace(&self.dds.ttl, ttl_s.to_string().into_bytes()),
             replace(&self.dds.expires, expiry(execution, ttl_s)),
         ];
-        if let Some(refusal) = execution.modify_internally(&entry.dn, &changes)? {
+        if let Some(refusal) = edit::modify_internally(execution, &entry.dn, &changes)? {
             return Err(refusal);
         }
         let mut value = Vec::new();

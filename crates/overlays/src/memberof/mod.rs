@@ -18,7 +18,7 @@ use ironbark_config::{
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
 };
 use ironbark_directory::{
-    Modification, ModificationKind, OperationError,
+    Modification, ModificationKind, OperationError, edit,
     overlay::{Applied, ContentHooks, EffectHooks, Execution, Overlay},
 };
 use ironbark_model::{
@@ -145,7 +145,7 @@ impl Memberof {
                 value,
             ));
         }
-        if let Some(refusal) = execution.modify_internally(target, &modifications)? {
+        if let Some(refusal) = edit::modify_internally(execution, target, &modifications)? {
             let origin = execution.origin;
             execution.warn(format_args!(
                 "conn={} op={}: memberof_value_modify DN=\"{target}\" {word} {}=\"{name}\" failed err={}",

@@ -15,7 +15,7 @@ use ironbark_config::{
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
 };
 use ironbark_directory::{
-    Modification, ModificationKind, OperationError,
+    Modification, ModificationKind, OperationError, edit,
     overlay::{Applied, EffectHooks, Execution, Overlay},
 };
 use ironbark_model::{AttributeDescription, Dn, ResultCode, Schema, syntax::oid};
@@ -169,9 +169,9 @@ impl Refint {
             // one.
             let is_new_name = |change: &Modification| change.kind == ModificationKind::AddIfAbsent;
             let refusal = if change.new.is_none() && modifications.iter().any(is_new_name) {
-                execution.modify_before_others(&name, &modifications)?
+                edit::modify_before_others(execution, &name, &modifications)?
             } else {
-                execution.modify_internally(&name, &modifications)?
+                edit::modify_internally(execution, &name, &modifications)?
             };
             if let Some(refusal) = refusal {
                 let origin = execution.origin;

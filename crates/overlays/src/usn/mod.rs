@@ -10,7 +10,7 @@ use ironbark_config::{
     overlay::{AnySettings, Occurrence, OverlayDescriptor},
 };
 use ironbark_directory::{
-    Modification, ModificationKind, OperationError,
+    Modification, ModificationKind, OperationError, edit,
     overlay::{
         Applied, Derivation, Derive, DerivingEntry, DerivingLook, EffectHooks, Entries, Execution, Overlay, Reads,
     },
@@ -98,7 +98,7 @@ impl EffectHooks for Usn {
                 Modification::internal(schema, ModificationKind::Replace, description, vec![value.clone()])
             })
             .collect();
-        match execution.modify_internally(&dn, &changes)? {
+        match edit::modify_internally(execution, &dn, &changes)? {
             None => Ok(()),
             Some(refusal) => Err(refusal),
         }

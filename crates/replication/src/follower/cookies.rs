@@ -1,7 +1,7 @@
 //! A provider with cookies of its own (DirSync): what it sends becomes changes of the database, the last one with the
 //! cookie.
 
-use ironbark_directory::{CookiePlace, Incoming, LogStep, OperationError};
+use ironbark_directory::{CookiePlace, Incoming, LogStep, OperationError, begin_initial_load};
 use ironbark_model::ResultCode;
 use roaring::RoaringTreemap;
 
@@ -19,7 +19,7 @@ impl Follower {
         self.present = Some(RoaringTreemap::new());
         self.has_displaced = false;
         if self.cookie_place()?.is_none() && self.vector()?.is_empty() && self.may_load {
-            self.load = self.directory.begin_initial_load(&self.context()?, &self.mapping);
+            self.load = begin_initial_load(&self.directory, &self.context()?, &self.mapping);
         }
         Ok(())
     }

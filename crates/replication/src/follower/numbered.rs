@@ -1,7 +1,9 @@
 //! A provider whose log has numbers instead of cookies: what it sends becomes changes of the database, each with the
 //! place in the log.
 
-use ironbark_directory::{Incoming, LogPlace, LogStep, OperationError, ReplicaSession, ReplicatedEntry};
+use ironbark_directory::{
+    Incoming, LogPlace, LogStep, OperationError, ReplicaSession, ReplicatedEntry, begin_initial_load,
+};
 use ironbark_store::ContextVector;
 use roaring::RoaringTreemap;
 
@@ -30,7 +32,7 @@ impl Follower {
             return self.step(Incoming::Nothing, LogStep::Forget).await;
         }
         if self.vector()?.is_empty() && self.may_load {
-            self.load = self.directory.begin_initial_load(&self.context()?, &self.mapping);
+            self.load = begin_initial_load(&self.directory, &self.context()?, &self.mapping);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc, task::Waker};
 use ironbark_client::{LdapResult, SearchItem};
 use ironbark_directory::{
     AttributeChoice, Incoming, PLACE_ATTRIBUTE, Progress, RECENT_ATTRIBUTE, ReplicaMapping, ReplicaSession, Replicated,
-    SearchRun, Started,
+    SearchRun, Started, replicate,
 };
 use ironbark_ldap_proto::{
     DecodeLimits, DerefAliases, EncodeControl, Filter, MessageId, Request, ResponseMessage, Scope, SearchRequest,
@@ -178,7 +178,7 @@ impl Link {
             session: (ReplicaSession::default(), 0),
         };
         let context = consumer.context();
-        let queued = consumer.site.directory.replicate(&context, Arc::new(nothing));
+        let queued = replicate(&consumer.site.directory, &context, Arc::new(nothing));
         runtime
             .block_on(queued.expect("room"))
             .expect("an answer")

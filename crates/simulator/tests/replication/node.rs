@@ -6,7 +6,7 @@ use std::{
 };
 
 use ironbark_config::Configuration;
-use ironbark_directory::NamingContext;
+use ironbark_directory::{NamingContext, run_errand};
 use ironbark_overlays::accesslog::Purging;
 use ironbark_runtime::ManualClock;
 use ironbark_store::ContextVector;
@@ -143,7 +143,7 @@ impl Node {
             return;
         };
         let purging = Purging::new(context.suffixes()[0].clone(), 0, Some(u32::MAX));
-        let ended = directory.run_errand(context, Arc::new(purging)).expect("room");
+        let ended = run_errand(directory, context, Arc::new(purging)).expect("room");
         runtime.block_on(ended).expect("an end").expect("purged");
     }
 

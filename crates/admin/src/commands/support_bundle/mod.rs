@@ -12,7 +12,7 @@ use std::{
 };
 
 use clap::Args;
-use ironbark_advisor::review;
+use ironbark_advisor::{masked_configuration, masked_findings, review};
 use ironbark_config::{DatabaseConfig, secret::masked};
 use ironbark_runtime::Clock;
 
@@ -60,8 +60,12 @@ impl SupportBundle {
         section(&mut text, "Machine", &machine::facts());
         let written = self.target.written()?;
         let findings = review(&written, None, &[]).map_err(|error| error.to_string())?;
-        section(&mut text, "Configuration", &written.masked());
-        section(&mut text, "What is to be said of it", &report::text(&findings.masked()));
+        section(&mut text, "Configuration", &masked_configuration(&written));
+        section(
+            &mut text,
+            "What is to be said of it",
+            &report::text(&masked_findings(&findings)),
+        );
         if findings.loads() {
             section(&mut text, "Databases", &self.databases()?);
         }

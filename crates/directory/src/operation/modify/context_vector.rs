@@ -10,7 +10,7 @@ use ironbark_store::{ContextVector, Csn};
 use crate::{
     OperationError,
     access::{Target, WriteCheck},
-    operation::write_checks,
+    edit::checks,
     overlay::Execution,
     refusal::ModifyRefusal,
     request::modification::{Modification, ModificationKind},
@@ -36,7 +36,7 @@ pub(super) fn take_changes(
         return Ok(Vec::new());
     };
     let before: Vec<u16> = vector.iter().map(Csn::server_id).collect();
-    let record = write_checks::record_of(view, execution.locate(dn)?)?;
+    let record = checks::record_of(view, execution.locate(dn)?)?;
     let check = WriteCheck::on_record(execution.requester(), &record, view);
     if !check.permits(Target::Attribute(&known.context_csn, None), Privileges::MANAGE) {
         return Err(ModifyRefusal::NoAccess.into());

@@ -60,7 +60,8 @@ impl Execution<'_, '_> {
         let effects = self.record.effects.iter().enumerate().skip(first);
         let own = effects.filter(|(_, recorded)| place::entry_in(recorded) == Some(uuid));
         let numbers: Vec<usize> = own.map(|(number, _)| number).collect();
-        for number in numbers.into_iter().filter(|_| self.context.is_followed()) {
+        let context = self.context;
+        for number in numbers.into_iter().filter(|_| context.is_followed()) {
             self.keep_with(number, (LOGGED_BASE.into(), vec![base.text().into_bytes()]));
         }
     }

@@ -14,11 +14,12 @@ use super::{
 use crate::{
     OperationError,
     backend::conflicts::ConflictKind,
-    operation::{
-        modify::{Plan, plan_replicated},
-        write_checks,
+    edit::apply::{Before, apply_own},
+    edit::{
+        checks,
+        plan::{Plan, plan_replicated},
     },
-    overlay::{Before, Execution},
+    overlay::{Execution, overlays_of},
     place,
     refusal::ReplicaRefusal,
     replica::{
@@ -60,7 +61,7 @@ pub(in crate::replica) fn run(
     };
     let (uuid, held) = {
         let view = execution.view();
-        let record = write_checks::record_of(view, id)?;
+        let record = checks::record_of(view, id)?;
         if !change.mapping.holds(&view.dn(id)?) {
             return Ok(OutcomeKind::Same.into());
         }
@@ -107,7 +108,7 @@ impl ReadLogged {
             return find(execution, uuid);
         }
         Ok(match execution.view().locate(&self.dn)? {
-            Location::Entry(id) if !write_checks::record_of(execution.view(), id)?.is_glue() => Some(id),
+            Location::Entry(id) if !checks::record_of(execution.view(), id)?.is_glue() => Some(id),
             _ => None,
         })
     }
@@ -236,7 +237,7 @@ impl Logged<'_> {
     /// The changes of values.
     fn plan(&self, execution: &mut Execution<'_, '_>, modifications: &[Modification]) -> Result<Plan, OperationError> {
         let (configuration, schema) = (execution.configuration, execution.schema());
-        let overlays = execution.context.overlays();
+        let overlays = overlays_of(execution.context);
         let mut wanted: Vec<Modification> = modifications.to_vec();
         if let Age::Older(held, newer) = &self.age {
             let name = execution.view().dn(self.id)?;
@@ -287,7 +288,7 @@ impl Logged<'_> {
             wanted.push(of_csn(execution, self.csn));
         }
         wanted.retain(|modification| !overlays.maintained.contains(&modification.description));
-        let record = write_checks::record_of(execution.view(), self.id)?;
+        let record = checks::record_of(execution.view(), self.id)?;
         let mut plan = plan_replicated(schema, &record, &wanted, &overlays.watched)?;
         if self.change.mapping.own_csns {
             plan.changes
@@ -372,13 +373,13 @@ impl Logged<'_> {
         if let Some(leaf) = current.leaf().filter(|_| told.is_some() && (is_renamed || !is_aside)) {
             to = to.parent().unwrap_or_default().child(&leaf);
         }
-        let record = write_checks::record_of(execution.view(), self.id)?;
+        let record = checks::record_of(execution.view(), self.id)?;
         let csn = csn_of(execution, &record)?.unwrap_or(revision);
         let plan = plan_replicated(
             execution.schema(),
             &record,
             &[of_csn(execution, csn)],
-            &execution.context.overlays().watched,
+            &overlays_of(execution.context).watched,
         )?;
         let placed = Placed {
             to: &to,
@@ -442,7 +443,7 @@ impl Logged<'_> {
                     attributes: &plan.before,
                     deleted_tree: None,
                 };
-                execution.apply_own(ChangeKind::ModifyDn, effect, before)?;
+                apply_own(execution, ChangeKind::ModifyDn, effect, before)?;
                 placed.keep(execution, number, self.id)?;
                 OutcomeKind::Renamed.of(self.id)
             }
@@ -469,7 +470,7 @@ impl Logged<'_> {
         let to = &self.read.dn;
         let (current, news) = {
             let view = execution.view();
-            let record = write_checks::record_of(view, self.id)?;
+            let record = checks::record_of(view, self.id)?;
             let mut news = Vec::with_capacity(modifications.len());
             for modification in modifications {
                 let modification = without_repeats(modification);

@@ -8,7 +8,7 @@ use ironbark_store::{
 
 use super::read::of_requested;
 use crate::{
-    operation::{log_back::read_back, modify_dn},
+    edit::{log_back::read_back, rename},
     place,
     request::modification::Modification,
 };
@@ -193,7 +193,7 @@ fn of_request(schema: &Schema, change: &RequestedModification) -> Option<Modific
 fn of_rename(schema: &Schema, dn: &str, new_rdn: &str, delete_old_rdn: bool) -> Option<Vec<Modification>> {
     let dn = Dn::parse(schema, dn.as_bytes()).ok()?;
     let new_rdn = Dn::parse(schema, new_rdn.as_bytes()).ok()?;
-    modify_dn::modifications_of(schema, &dn, &new_rdn, delete_old_rdn).ok()
+    rename::modifications_of(schema, &dn, &new_rdn, delete_old_rdn).ok()
 }
 
 fn of_effect(schema: &Schema, effect: &Effect) -> Vec<Modification> {

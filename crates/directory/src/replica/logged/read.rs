@@ -10,7 +10,7 @@ use super::{LoggedChange, LoggedOperation};
 use crate::{
     Configuration, OperationError,
     backend::complete,
-    operation::modify_dn,
+    edit::rename,
     place::Base,
     refusal::ReplicaRefusal,
     replica::{
@@ -104,7 +104,7 @@ pub(in crate::replica) fn read(
                 })
             };
             let new_superior = new_superior.as_deref().map(local).transpose()?;
-            let mut all = modify_dn::modifications_of(schema, &dn, &new_rdn, *delete_old_rdn)?;
+            let mut all = rename::modifications_of(schema, &dn, &new_rdn, *delete_old_rdn)?;
             all.retain(|change| reader.takes(&change.description));
             all.extend(reader.modifications(modifications)?);
             let placed = place

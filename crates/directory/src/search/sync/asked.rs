@@ -13,7 +13,7 @@ use super::{Glued, Meeting, Phase, Refresh, Sync, notify::Notices};
 use crate::{
     Configuration, NamingContext, OperationError,
     cookie::SyncCookie,
-    overlay::SyncProvider,
+    overlay::{SyncProvider, overlays_of},
     place::{LOGGED_PLACE, PLACE},
     recent::RECENT,
     refusal::{ControlRefusal, NoticeRefusal, SyncRefusal},
@@ -114,7 +114,7 @@ fn content_asked_for<'r>(
     if controls.paged_results.is_some() {
         return Err(SyncRefusal::Paged.into());
     }
-    let provider = context.overlays().provider.as_deref().copied();
+    let provider = overlays_of(context).provider.as_deref().copied();
     let Some(provider) = provider.filter(|_| context.database().is_some()) else {
         return unavailable(control.critical);
     };
@@ -136,7 +136,7 @@ fn notices_asked_for<'r>(
     let Some(control) = &controls.persistent_search else {
         return Ok(None);
     };
-    let is_offered = context.overlays().controls.contains(ControlKind::PersistentSearch);
+    let is_offered = overlays_of(context).controls.contains(ControlKind::PersistentSearch);
     if !is_offered || context.database().is_none() {
         return unavailable(control.critical);
     }

@@ -51,7 +51,7 @@ impl SearchRun {
         for context in &contexts {
             let extent = self.extent(context, step)?;
             is_all &= extent.has_every_entry;
-            content = content.under(extent);
+            content = under(content, extent);
             if is_begin {
                 self.tell_of_partial(extent, context);
             }
@@ -147,24 +147,22 @@ impl Sync {
     }
 }
 
-impl SyncContent {
-    /// What is left of it under the rules.
-    fn under(self, extent: Extent) -> Self {
-        match (self, extent) {
-            (Self::Log, _) => self,
-            (
-                _,
-                Extent {
-                    has_every_entry: false, ..
-                },
-            ) => Self::Rules,
-            (
-                Self::Whole,
-                Extent {
-                    has_every_value: false, ..
-                },
-            ) => Self::Values,
-            _ => self,
-        }
+/// What is left of it under the rules.
+fn under(content: SyncContent, extent: Extent) -> SyncContent {
+    match (content, extent) {
+        (SyncContent::Log, _) => content,
+        (
+            _,
+            Extent {
+                has_every_entry: false, ..
+            },
+        ) => SyncContent::Rules,
+        (
+            SyncContent::Whole,
+            Extent {
+                has_every_value: false, ..
+            },
+        ) => SyncContent::Values,
+        _ => content,
     }
 }

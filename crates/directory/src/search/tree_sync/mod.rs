@@ -23,7 +23,7 @@ use crate::{
     Configuration, NamingContext, OperationError,
     backend::{feed::Reader, well_known::WellKnown},
     cookie::SyncCookie,
-    overlay::SyncProvider,
+    overlay::{SyncProvider, overlays_of},
     place::uuid_of,
     refusal::{ControlRefusal, SyncRefusal},
 };
@@ -99,7 +99,7 @@ impl TreeSync {
         if controls.paged_results.is_some() {
             return Err(SyncRefusal::Paged.into());
         }
-        let provider = context.overlays().provider.as_deref().copied();
+        let provider = overlays_of(context).provider.as_deref().copied();
         let (Some(provider), Some(writer)) = (provider, context.backend.tree_writer()) else {
             return if control.critical {
                 Err(ControlRefusal::Unavailable.into())
@@ -312,16 +312,14 @@ fn tree_vector(configuration: &Configuration, entries: &[Entry]) -> ContextVecto
     values.filter_map(|value| Csn::parse(value)).collect()
 }
 
-impl NamingContext {
-    /// The context vector of a tree in memory as consumers are told it: the attribute `contextCSN` of its topmost
-    /// entry; without that, the greatest CSNs of its entries. `None`: it is no such tree.
-    pub fn told_tree_vector(&self, configuration: &Configuration) -> Option<ContextVector> {
-        self.backend.tree().map(|_| vector_of(configuration, self))
-    }
+/// The context vector of a tree in memory as consumers are told it: the attribute `contextCSN` of its topmost
+/// entry; without that, the greatest CSNs of its entries. `None`: it is no such tree.
+pub fn told_tree_vector(context: &NamingContext, configuration: &Configuration) -> Option<ContextVector> {
+    context.backend.tree().map(|_| vector_of(configuration, context))
+}
 
-    /// The same without the CSNs of entries: what the tree has written down.
-    pub fn tree_vector(&self, configuration: &Configuration) -> Option<ContextVector> {
-        let entries = self.backend.tree()?.entries(configuration);
-        Some(tree_vector(configuration, &entries))
-    }
+/// The same without the CSNs of entries: what the tree has written down.
+pub fn written_tree_vector(context: &NamingContext, configuration: &Configuration) -> Option<ContextVector> {
+    let entries = context.backend.tree()?.entries(configuration);
+    Some(tree_vector(configuration, &entries))
 }

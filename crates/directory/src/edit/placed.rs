@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ironbark_model::Dn;
 use ironbark_store::{ChangeRecord, Csn, Effect, EntryId, change::RequestedChange};
 
-use super::{log_back::read_back, write_checks};
+use super::{checks, log_back::read_back};
 use crate::{OperationError, overlay::Execution, place};
 
 /// Less than the CSN of any change.
@@ -47,7 +47,7 @@ fn find(
     let mut known = HashMap::with_capacity(ids.len());
     for id in ids {
         let view = execution.view();
-        let uuid = write_checks::record_of(view, *id)?.entry_uuid()?.unwrap_or_default();
+        let uuid = checks::record_of(view, *id)?.entry_uuid()?.unwrap_or_default();
         uuids.push(uuid);
         known.insert(
             uuid,

@@ -8,7 +8,7 @@ use crate::{
     OperationError,
     access::{Target, WriteCheck},
     backend::referral,
-    overlay::Execution,
+    overlay::{Execution, Outcome, overlays_of},
     refusal::{Failure, WriteRefusal},
     request::{
         identity::Identity,
@@ -157,4 +157,13 @@ pub(crate) fn grants_on_root(execution: &Execution<'_, '_>, privileges: Privileg
 /// A record that is known to exist in the transaction's current state.
 pub(crate) fn record_of(view: View<'_>, id: EntryId) -> Result<Record<'_>, OperationError> {
     view.record(id)?.ok_or_else(|| Failure::EntryVanished.into())
+}
+
+/// Asks the overlays that inspect results of writes.
+///
+/// # Errors
+/// One of them refuses it, or the storage failed.
+pub(crate) fn check_outcome(execution: &Execution<'_, '_>, outcome: Outcome<'_>) -> Result<(), OperationError> {
+    let mut hooks = overlays_of(execution.context).outcomes.iter();
+    hooks.try_for_each(|overlay| overlay.before_outcome(execution, &outcome))
 }

@@ -9,11 +9,10 @@ use ironbark_store::{Record, ValueChange};
 
 use super::{
     draft::{Draft, stored_attribute},
-    increment, ordered,
+    entry_rules, increment, ordered,
 };
 use crate::{
     Configuration, OperationError,
-    operation::entry_rules,
     refusal::ModifyRefusal,
     request::modification::{Modification, ModificationKind, normal_form},
 };

@@ -2,7 +2,7 @@
 
 use ironbark_store::{Csn, Effect, EntryId, ValueChange};
 
-use super::{placed, write_checks};
+use super::{checks, placed};
 use crate::{OperationError, overlay::Execution};
 
 /// The entries below one, without entries between.
@@ -15,7 +15,7 @@ pub(crate) fn closest_below(execution: &Execution<'_, '_>, id: EntryId) -> Resul
     while let Some(above) = open.pop() {
         for child in view.children(above)? {
             let child = child?;
-            if write_checks::record_of(view, child)?.is_glue() {
+            if checks::record_of(view, child)?.is_glue() {
                 open.push(child);
             } else {
                 found.push(child);
@@ -37,7 +37,7 @@ pub(crate) fn revise(execution: &mut Execution<'_, '_>, ids: &[EntryId]) -> Resu
     let server = execution.directory.server_id();
     if !execution.context.settings.merges_values() {
         for id in ids {
-            let held = write_checks::record_of(execution.view(), *id)?.entry_csn()?;
+            let held = checks::record_of(execution.view(), *id)?.entry_csn()?;
             match held.and_then(|held| held.revised(server)) {
                 Some(revision) => set_csn(execution, *id, (revision, revision))?,
                 None => stamp(execution, *id)?,
@@ -46,7 +46,7 @@ pub(crate) fn revise(execution: &mut Execution<'_, '_>, ids: &[EntryId]) -> Resu
         return Ok(());
     }
     for (id, placed) in ids.iter().zip(placed::placed(execution, ids)?) {
-        let held = write_checks::record_of(execution.view(), *id)?.entry_csn()?;
+        let held = checks::record_of(execution.view(), *id)?.entry_csn()?;
         match (held, placed.revised(server)) {
             (Some(held), Some(revision)) => set_csn(execution, *id, (held, revision))?,
             _ => stamp(execution, *id)?,
