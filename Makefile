@@ -1,7 +1,7 @@
 # The menu of the repository; `make` prints it.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps record test-slapd build deb deb-arm64 tarball test-deb test-systemd image test-chart demo demo-cluster bench-slapd bench-ycsb paper soak fuzz test-cluster-faults deny instructions test test-gssapi fmt lint tidy
+.PHONY: help deps record test-slapd build deb deb-arm64 tarball test-deb test-systemd image test-chart demo demo-cluster bench-slapd bench-ycsb paper soak fuzz test-cluster-faults deny instructions test test-gssapi fmt lint tidy quick
 
 CARGO ?= cargo
 
@@ -101,3 +101,6 @@ lint: ## Run clippy, warnings refused, and the rules of the house
 
 tidy: ## Run the rules of the house alone
 	$(CARGO) xtask tidy
+
+quick: ## Run format, rules, lints, and the tests of the crates that have changed: the first look, not the proof
+	@$(CARGO) xtask quick

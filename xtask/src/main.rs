@@ -1,9 +1,10 @@
 //! Repository tasks: `cargo xtask tidy`, `cargo xtask deny`, `cargo xtask schema-ldif`, `cargo xtask instructions`,
-//! `cargo xtask test`.
+//! `cargo xtask test`, `cargo xtask quick`.
 
 mod cargo;
 mod deny;
 mod instructions;
+mod quick;
 mod schema_ldif;
 mod testing;
 mod tidy;
@@ -27,13 +28,14 @@ fn main() -> Result<ExitCode> {
             Some(options) => test(&options),
             None => Ok(usage()),
         },
+        ["quick"] => quick(),
         _ => Ok(usage()),
     }
 }
 
 fn usage() -> ExitCode {
     eprintln!(
-        "usage: cargo xtask tidy | deny | schema-ldif [--check] | instructions [--accept]\n\
+        "usage: cargo xtask tidy | deny | schema-ldif [--check] | instructions [--accept] | quick\n\
          \x20                  | test [--package PACKAGE]... [--accept] [NAME]..."
     );
     ExitCode::from(2)
@@ -41,6 +43,11 @@ fn usage() -> ExitCode {
 
 fn test(options: &testing::Options) -> Result<ExitCode> {
     let is_good = testing::run(&repository_root()?, options)?;
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn quick() -> Result<ExitCode> {
+    let is_good = quick::run(&repository_root()?)?;
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod checks;
 pub(crate) mod delete;
 pub(crate) mod draft;
 pub(crate) mod entry_rules;
+pub(crate) mod execute;
 mod increment;
 pub(crate) mod log_back;
 pub(crate) mod modify;

@@ -15,11 +15,11 @@ use crate::{
         queue::{Outcome, Served, WriteTask},
         written::{Executed, Refusal, Success},
     },
+    edit::execute::{WRITE_STEPS, execute},
     edit::{checks, delete},
     overlay::{Execution, Requested, password_checks::Computed},
     refusal::{Failure, ReplicaRefusal, WriteRefusal},
     request::{context::RequestContext, controls::WriteControls},
-    write::job::execute_one,
 };
 
 /// What a present phase came to, for [`replicate_absent`].
@@ -221,16 +221,29 @@ impl WriteTask for Job {
             MOST_DELETED
         };
         let mut found = (Vec::new(), None);
-        let (success, mut all) = execute_one(&self.directory, served, requested, transaction, |execution| {
-            found = self.absent.victims(execution, most)?;
-            Ok(Success::default())
-        })?;
+        let (success, mut all) = execute(
+            &self.directory,
+            served,
+            requested,
+            transaction,
+            WRITE_STEPS,
+            |execution| {
+                found = self.absent.victims(execution, most)?;
+                Ok(Success::default())
+            },
+        )
+        .result?;
         let (victims, next) = found;
         for (number, victim) in victims.iter().enumerate() {
-            let deleted = execute_one(&self.directory, served, requested, transaction, |execution| {
-                self.absent.delete(execution, victim)
-            });
-            let (_, deleted) = deleted.map_err(|refusal| Refusal {
+            let deleted = execute(
+                &self.directory,
+                served,
+                requested,
+                transaction,
+                WRITE_STEPS,
+                |execution| self.absent.delete(execution, victim),
+            );
+            let (_, deleted) = deleted.result.map_err(|refusal| Refusal {
                 // Those before it must be undone.
                 dirty: refusal.dirty || number > 0,
                 ..refusal

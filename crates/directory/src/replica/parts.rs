@@ -10,8 +10,8 @@ use crate::{
         queue::Served,
         written::{Executed, Refusal, Success},
     },
+    edit::execute::{WRITE_STEPS, execute},
     overlay::{Execution, Requested},
-    write::job::execute_one,
 };
 
 /// The parts of a message so far.
@@ -56,11 +56,12 @@ impl<'j, 't, 'd> Parts<'j, 't, 'd> {
     ) -> Result<T, Refusal> {
         let mut result = T::default();
         let (conflicts, has_displaced) = (&mut self.conflicts, &mut self.has_displaced);
-        let made = execute_one(
+        let made = execute(
             self.directory,
             self.served,
             self.requested,
             self.transaction,
+            WRITE_STEPS,
             |execution| {
                 result = act(execution)?;
                 conflicts.append(&mut execution.conflicts);
@@ -69,7 +70,7 @@ impl<'j, 't, 'd> Parts<'j, 't, 'd> {
             },
         );
         let is_first = self.made.is_none();
-        let (_, made) = made.map_err(|refusal| Refusal {
+        let (_, made) = made.result.map_err(|refusal| Refusal {
             dirty: refusal.dirty || !is_first,
             ..refusal
         })?;

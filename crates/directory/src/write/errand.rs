@@ -5,13 +5,13 @@ use std::sync::Arc;
 use ironbark_store::WriteTransaction;
 use tokio::sync::oneshot;
 
-use super::job::execute_one;
 use crate::{
     Directory, NamingContext, OperationError,
     backend::{
         queue::{Outcome, Served, WriteTask},
         written::{Executed, Refusal, Success},
     },
+    edit::execute::{WRITE_STEPS, execute},
     overlay::{Errand, Requested, password_checks::Computed},
     refusal::{Failure, WriteRefusal},
     request::{context::RequestContext, controls::WriteControls},
@@ -61,10 +61,15 @@ impl WriteTask for ErrandTask {
                 controls: WriteControls::default(),
                 computed: &computed,
             };
-            let done = execute_one(&self.directory, served, requested, transaction, |execution| {
-                self.errand.step(number, execution).map(|()| Success::default())
-            });
-            let (_, executed) = done.map_err(|refusal| Refusal {
+            let done = execute(
+                &self.directory,
+                served,
+                requested,
+                transaction,
+                WRITE_STEPS,
+                |execution| self.errand.step(number, execution).map(|()| Success::default()),
+            );
+            let (_, executed) = done.result.map_err(|refusal| Refusal {
                 dirty: refusal.dirty || all.has_news(),
                 ..refusal
             })?;

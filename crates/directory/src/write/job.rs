@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_ldap_proto::Operation;
-use ironbark_model::{Budget, ResultCode};
+use ironbark_model::ResultCode;
 use ironbark_runtime::Claimant;
 use ironbark_store::WriteTransaction;
 use tokio::sync::oneshot;
@@ -11,7 +11,6 @@ use tokio::sync::oneshot;
 use super::request::{OnTree, WriteRequest};
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
-    access::SetAnswers,
     backend::{
         external::ExternalDatabase,
         in_memory::Governor,
@@ -19,12 +18,13 @@ use crate::{
         referral,
         written::{Executed, Refusal, Success, Wanted},
     },
+    edit::execute::{Ended, WRITE_STEPS, execute},
     outcome::{
         completion::{Begun, Completion, Submitted},
         external::Responder,
         hashing_pool, respond,
     },
-    overlay::{AccessWork, Execution, Requested},
+    overlay::Requested,
     refusal::{QueueRefusal, RequestRefusal, WriteRefusal},
     request::{context::RequestContext, controls::WriteControls, identity::Source},
 };
@@ -215,26 +215,37 @@ impl Asked {
         Ok(Some((read_again, origin)))
     }
 
-    /// Executes it in a transaction, in this many steps at most. Returns how many it has taken.
-    pub(super) fn execute(
-        &self,
-        served: &Served,
-        transaction: &mut WriteTransaction<'_>,
-        steps: u64,
-    ) -> (Result<(Success, Executed), Refusal>, u64) {
-        match self.under(served) {
-            Err(error) => (Err(error.into()), 0),
-            Ok(None) => execute(
-                &self.directory,
-                served,
-                (&*self.request, &self.origin),
-                transaction,
-                steps,
-            ),
-            Ok(Some((read_again, origin))) => {
-                let request = read_again.as_deref().unwrap_or(&*self.request);
-                execute(&self.directory, served, (request, &origin), transaction, steps)
+    /// Executes it in a transaction, in this many steps at most.
+    pub(super) fn execute(&self, served: &Served, transaction: &mut WriteTransaction<'_>, steps: u64) -> Ended {
+        let read_again = match self.under(served) {
+            Ok(read_again) => read_again,
+            Err(error) => {
+                return Ended {
+                    result: Err(error.into()),
+                    steps: 0,
+                };
             }
+        };
+        let (request, origin) = self.now(read_again.as_ref());
+        let requested = Requested {
+            origin,
+            controls: WriteControls::without(request.controls(), origin.dropped_controls),
+            computed: request.computed(),
+        };
+        execute(&self.directory, served, requested, transaction, steps, |execution| {
+            // A bind changes nothing for others.
+            if request.operation() != Operation::Bind && execution.waits_for_peers()? {
+                return Err(WriteRefusal::Restored.into());
+            }
+            request.execute(execution)
+        })
+    }
+
+    /// The request and the requester, as they are under the configuration of now.
+    fn now<'a>(&'a self, read_again: Option<&'a ReadAgain>) -> (&'a dyn WriteRequest, &'a RequestContext) {
+        match read_again {
+            None => (&*self.request, &self.origin),
+            Some((request, origin)) => (request.as_deref().unwrap_or(&*self.request), origin),
         }
     }
 
@@ -293,7 +304,7 @@ impl WriteTask for Job {
 
     fn execute(&self, served: &Served, transaction: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
         self.asked.begin()?;
-        self.asked.execute(served, transaction, WRITE_STEPS).0
+        self.asked.execute(served, transaction, WRITE_STEPS).result
     }
 
     fn served(&self, configuration: &Arc<Configuration>) -> Result<Served, OperationError> {
@@ -315,10 +326,7 @@ impl WriteTask for Job {
         let asked = &self.asked;
         asked.begin()?;
         let read_again = asked.under(served)?;
-        let (request, origin) = match &read_again {
-            None => (&*asked.request, &asked.origin),
-            Some((read_again, origin)) => (read_again.as_deref().unwrap_or(&*asked.request), origin),
-        };
+        let (request, origin) = asked.now(read_again.as_ref());
         request.execute_in_memory(OnTree {
             directory: &asked.directory,
             governor,
@@ -357,85 +365,3 @@ impl WriteTask for Job {
         self.complete(Err(error));
     }
 }
-
-/// Executes in the transaction.
-fn execute(
-    directory: &Directory,
-    served: &Served,
-    (request, origin): (&dyn WriteRequest, &RequestContext),
-    transaction: &mut WriteTransaction<'_>,
-    steps: u64,
-) -> (Result<(Success, Executed), Refusal>, u64) {
-    let requested = Requested {
-        origin,
-        controls: WriteControls::without(request.controls(), origin.dropped_controls),
-        computed: request.computed(),
-    };
-    execute_within(directory, served, requested, transaction, steps, |execution| {
-        // Whoever binds changes nothing for others.
-        if request.operation() != Operation::Bind && execution.waits_for_peers()? {
-            return Err(WriteRefusal::Restored.into());
-        }
-        request.execute(execution)
-    })
-}
-
-/// Executes one write in the transaction.
-pub(crate) fn execute_one(
-    directory: &Directory,
-    served: &Served,
-    requested: Requested<'_>,
-    transaction: &mut WriteTransaction<'_>,
-    act: impl FnOnce(&mut Execution<'_, '_>) -> Result<Success, OperationError>,
-) -> Result<(Success, Executed), Refusal> {
-    execute_within(directory, served, requested, transaction, WRITE_STEPS, act).0
-}
-
-/// The same in this many steps at most. Returns how many it has taken.
-fn execute_within(
-    directory: &Directory,
-    served: &Served,
-    requested: Requested<'_>,
-    transaction: &mut WriteTransaction<'_>,
-    steps: u64,
-    act: impl FnOnce(&mut Execution<'_, '_>) -> Result<Success, OperationError>,
-) -> (Result<(Success, Executed), Refusal>, u64) {
-    let work = AccessWork {
-        budget: Budget::new(steps),
-        sets: SetAnswers::default(),
-    };
-    let result = execute_with(directory, served, requested, transaction, &work, act);
-    (result, steps.saturating_sub(work.budget.left()))
-}
-
-fn execute_with(
-    directory: &Directory,
-    served: &Served,
-    requested: Requested<'_>,
-    transaction: &mut WriteTransaction<'_>,
-    work: &AccessWork,
-    act: impl FnOnce(&mut Execution<'_, '_>) -> Result<Success, OperationError>,
-) -> Result<(Success, Executed), Refusal> {
-    let mut execution = Execution::new(directory, served, requested, transaction, work);
-    let (error, dirty) = match act(&mut execution) {
-        // Decisions that were made without remaining steps cannot be trusted.
-        _ if work.budget.is_exhausted() => {
-            let error = WriteRefusal::TooMuchWork.into();
-            (error, execution.is_dirty())
-        }
-        Ok(success) => match execution.finish() {
-            Ok(executed) => return Ok((success, executed)),
-            Err(error) => return Err(Refusal::dirty(error)),
-        },
-        Err(error) => (error, execution.is_dirty()),
-    };
-    Err(Refusal {
-        error,
-        dirty,
-        wanted: execution.take_wanted().map(Box::new),
-    })
-}
-
-/// Steps that access checks and assertions may take: about 100 milliseconds. They run on the thread that all writes of
-/// a database wait for.
-pub(super) const WRITE_STEPS: u64 = 1_000_000;

@@ -14,13 +14,13 @@ use std::{
 use ironbark_model::Dn;
 use ironbark_store::WriteTransaction;
 
-use super::job::execute_one;
 use crate::{
     Directory, NamingContext, OperationError,
     backend::{
         queue::{Outcome, Served, WriteTask},
         written::{Executed, Refusal, Success},
     },
+    edit::execute::{WRITE_STEPS, execute},
     overlay::{Requested, TimerHooks, overlays_of, password_checks::Computed},
     request::{context::RequestContext, controls::WriteControls},
 };
@@ -131,9 +131,15 @@ impl WriteTask for TimerTask {
             controls: WriteControls::default(),
             computed: &computed,
         };
-        execute_one(&self.directory, served, requested, transaction, |execution| {
-            self.hooks.step(execution).map(|()| Success::default())
-        })
+        execute(
+            &self.directory,
+            served,
+            requested,
+            transaction,
+            WRITE_STEPS,
+            |execution| self.hooks.step(execution).map(|()| Success::default()),
+        )
+        .result
         .inspect(|(_, executed)| {
             if !executed.record.effects.is_empty() {
                 self.has_changed.store(true, Ordering::Relaxed);

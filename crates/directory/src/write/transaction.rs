@@ -14,7 +14,7 @@ use ironbark_runtime::Claimant;
 use ironbark_store::WriteTransaction;
 use tokio::sync::oneshot;
 
-use super::job::{Asked, WRITE_STEPS};
+use super::job::Asked;
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     backend::{
@@ -22,6 +22,7 @@ use crate::{
         queue::{Outcome, Served, WriteTask},
         written::{Executed, ExtendedAnswer, Refusal, Success, Wanted},
     },
+    edit::execute::{Ended, WRITE_STEPS},
     outcome::{completion::Completion, hashing_pool, respond},
     refusal::{RequestRefusal, TransactionRefusal},
     request::{context::RequestContext, identity::Source},
@@ -277,8 +278,8 @@ impl WriteTask for Transaction {
         }
         let (mut left, mut all, mut answered) = (TRANSACTION_STEPS, None::<Executed>, Vec::new());
         for (position, update) in self.settled.updates.iter().enumerate() {
-            let (result, spent) = update.execute(served, transaction, left.min(WRITE_STEPS));
-            left -= spent.min(left);
+            let Ended { result, steps } = update.execute(served, transaction, left.min(WRITE_STEPS));
+            left -= steps.min(left);
             match result {
                 Ok((success, executed)) => {
                     all = Some(match all {
