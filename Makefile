@@ -1,7 +1,9 @@
 # The menu of the repository; `make` prints it.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps record test-slapd build deb deb-arm64 tarball test-deb test-systemd image test-chart demo demo-cluster bench-slapd bench-ycsb paper soak fuzz test-cluster-faults deny instructions test test-gssapi fmt lint tidy quick
+.PHONY: help deps record test-slapd build deb deb-arm64 tarball test-deb test-systemd image test-chart demo demo-cluster \
+	bench-slapd benchmarks bench-ycsb docs paper soak fuzz test-cluster-faults deny instructions test test-gssapi fmt lint \
+	tidy quick
 
 CARGO ?= cargo
 
@@ -46,8 +48,15 @@ demo-cluster: ## Start three servers and an etcd on loopback, kill some of them 
 bench-slapd: deps ## Measure Ironbark beside Debian's slapd (an hour and a half; scripts/bench-slapd.sh has the settings)
 	@scripts/bench-slapd.sh
 
+docs: ## Build the documents as a site with a search, target/docs/index.html (the first time builds mdBook)
+	@scripts/deps.sh docs
+	@scripts/docs.py target/tools/bin/mdbook
+
 paper: ## Run the simulation of docs/paper.md, and write its tables and charts: some minutes, the same bytes each time
 	@python3 scripts/paper/simulate.py
+
+benchmarks: build ## Make the page with plots of the tracked results of bench-slapd: target/benchmarks.html
+	@scripts/bench/page.sh
 
 bench-ycsb: ## Measure a cluster beside Cassandra with YCSB (twenty minutes; scripts/bench/ycsb.sh has the settings)
 	@scripts/deps.sh ycsb

@@ -4,7 +4,7 @@
 #
 # Both servers get the same LDIF and the same slapd.conf (same indexes, same durability), the log is off, and slapd gets the number of
 # threads that suits it best. The server has one core, the load generator another; they take turns, several rounds. Writes the tables
-# of docs/benchmarks.md and the page docs/benchmarks.html. Environment:
+# of docs/benchmarks.md and the results in data/benchmarks.jsonl, of which `make benchmarks` makes a page with plots. Environment:
 #   PARTS         offline load latency idle memory scale replication: files of scripts/bench, each of which can run alone   (all)
 #   ACCOUNTS      mail accounts, subscribers, people, records                               (100000)
 #   ROUNDS        rounds, of which the median counts                                        (3)
@@ -47,4 +47,4 @@ for name in slapd ironbark; do create $name; done
 for part in $PARTS; do "part_$part"; done
 shopt -s nullglob
 results=("$FOLDER"/results/{load,latency,memory,scale}/*.json)
-[ "${#results[@]}" = 0 ] || "$IRONBARK" load report "${results[@]}" --limit bare --title 'Ironbark beside slapd' -o docs/benchmarks.html
+[ "${#results[@]}" = 0 ] || { scripts/bench/results.py pack "${results[@]}" && scripts/bench/chart.py; }

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Installs what is missing on Debian and its kin: packages by apt, Rust components by rustup.
 #
-#   deps.sh [build|demo|cluster|ycsb|test|gssapi|packages|systemd|arm64|tarball|image] [--list]
+#   deps.sh [build|demo|cluster|ycsb|docs|test|gssapi|packages|systemd|arm64|tarball|image] [--list]
 #
 #   build    a C compiler
 #   demo     that and the clients of `make demo`
 #   cluster  a compiler, and the etcd of `make demo-cluster`
 #   ycsb     a compiler, and what scripts/bench/ycsb.sh runs besides: etcd, Java 17 and Maven
+#   docs     a compiler, Python, and mdBook in target/tools
 #   test     everything that the tests and benchmarks need (the default)
 #   gssapi   that and what the feature gssapi is built and tested with
 #   packages what Debian packages are built and tested with
@@ -37,6 +38,9 @@ case "$PURPOSE" in
     ;;
   ycsb)
     packages+=(curl default-jdk-headless etcd-server maven python3)
+    ;;
+  docs)
+    packages+=(python3)
     ;;
   test | gssapi)
     packages+=(
@@ -76,7 +80,7 @@ case "$PURPOSE" in
     )
     ;;
   *)
-    echo "usage: $0 [build|demo|cluster|ycsb|test|gssapi|packages|systemd|arm64|tarball|image] [--list]" >&2
+    echo "usage: $0 [build|demo|cluster|ycsb|docs|test|gssapi|packages|systemd|arm64|tarball|image] [--list]" >&2
     exit 2
     ;;
 esac
@@ -186,6 +190,14 @@ install_rust() {
   done
 }
 
+# The version is fixed: the next one may write other pages.
+install_mdbook() {
+  local version=0.5.4
+  [ "$(target/tools/bin/mdbook --version 2>/dev/null)" = "mdbook v$version" ] && return
+  say "building mdBook $version: some minutes"
+  cargo install --quiet --locked mdbook --version "$version" --no-default-features --features search --root target/tools
+}
+
 check_python() {
   /usr/bin/python3 -c 'import ldap' 2>/dev/null || die "/usr/bin/python3 cannot import ldap although python3-ldap is installed"
 }
@@ -201,4 +213,5 @@ command -v cargo >/dev/null || die "Rust is missing: see https://rustup.rs, then
 if grep --quiet --no-messages 'Written by the ironbark build' "$policy"; then restore_policy; fi
 install_packages
 install_rust
+if [ "$PURPOSE" = docs ]; then install_mdbook; fi
 if [ "$PURPOSE" = test ] || [ "$PURPOSE" = gssapi ]; then check_python; fi

@@ -9,6 +9,7 @@ mod exceptions;
 mod floors;
 mod imports;
 mod invariants;
+mod links;
 mod locks;
 mod module_docs;
 mod paths;
@@ -37,6 +38,7 @@ pub(crate) fn check(tree: &Tree) -> Report {
     text::check(tree, &mut findings);
     width::check(tree, &mut findings);
     paths::check(tree, &mut findings);
+    links::check(tree, &mut findings);
     invariants::check(tree, &sources, &mut findings);
     locks::check(tree, &sources, &mut findings);
     exceptions::apply(tree, &mut findings);

@@ -104,8 +104,9 @@ fn parsed(sandbox: &Sandbox, line: &str) -> Result<(), String> {
 }
 
 /// Commands in the text of the pages that are no command lines.
-const FORMS: [&str; 5] = [
+const FORMS: [&str; 6] = [
     "ironbark help COMMAND",
+    "ironbark help TOPIC",
     "ironbark slap...",
     "ironbark load help WORKLOAD",
     "ironbark slapd",

@@ -2,11 +2,11 @@
 
 use std::os::unix::fs::symlink;
 
-use ironbark_testkit::{Flavor, Server, Tool, free_port, wait};
+use ironbark_testkit::{Flavor, Server, Tool, free_port, repository_root, wait};
 
 use super::{
     elsewhere::elsewhere,
-    page::Section,
+    page::{self, Block, Section},
     sandbox::Sandbox,
     whole::{TOP, person},
 };
@@ -21,8 +21,9 @@ pub(crate) fn install(section: &Section) {
 }
 
 pub(crate) fn two_commands(section: &Section) {
-    let [make] = section.blocks();
+    let [make, answer] = section.blocks();
     elsewhere(&make, "they install packages, build, and run all tests", &[]);
+    first_answer(&answer);
 }
 
 pub(crate) fn tour(section: &Section) {
@@ -58,6 +59,34 @@ pub(crate) fn tour(section: &Section) {
     }
     let kept = sandbox.shell("target/release/slapcat -F slapd.d -n 0").stdout;
     assert!(kept.contains("olcSizeLimit: 77\n"), "{kept}");
+}
+
+/// The directory of `make demo` gives the answer that the page shows.
+fn first_answer(answer: &Block) {
+    let demo = page::text("scripts/demo.sh");
+    for part in ["generate university", "PEOPLE=10000", "sed -n 5000p"] {
+        assert!(demo.contains(part), "{part} is not in scripts/demo.sh any more");
+    }
+    let sandbox = Sandbox::new();
+    let schema = repository_root().join("schema");
+    let includes = ["core", "cosine", "inetorgperson", "nis", "eduperson"]
+        .map(|name| format!("include {}/{name}.schema\n", schema.display()));
+    let configuration = format!(
+        "{}pidfile {{dir}}/slapd.pid\ndatabase mdb\nsuffix dc=example,dc=com\ndirectory {{dir}}/db\nindex uid eq\n",
+        includes.concat()
+    );
+    sandbox.write("slapd.conf", &configuration);
+    let port = free_port().unwrap();
+    let made = sandbox.shell(&format!(
+        "ironbark generate university --count 10000 --suffix dc=example,dc=com --output people.ldif && \
+         slapadd -q -f slapd.conf -l people.ldif && slapd -f slapd.conf -h ldap://127.0.0.1:{port}/"
+    ));
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let _server = sandbox.detached("slapd.pid");
+    let (command, shown) = answer.text.split_once('\n').unwrap();
+    let command = command.strip_prefix("$ ").unwrap();
+    let found = sandbox.shell(&command.replace(":3890", &format!(":{port}")));
+    assert_eq!(found.stdout.trim(), shown.trim(), "{found:?}");
 }
 
 /// The password that `ironbark init` shows.

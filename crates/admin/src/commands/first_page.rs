@@ -50,7 +50,8 @@ fn page(command: &Command) -> String {
         let _ = writeln!(page, "  {line}");
     }
     page.push_str("\n`ironbark help COMMAND` says more, with examples. OpenLDAP's tools are here by their names:\n");
-    page.push_str("`ironbark slapadd`, `ironbark slapcat` and the others.");
+    page.push_str("`ironbark slapadd`, `ironbark slapcat` and the others.\n");
+    page.push_str("`ironbark help TOPIC` shows a page of the documentation, `ironbark help topics` lists them.");
     page
 }
 

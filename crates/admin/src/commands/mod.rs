@@ -13,6 +13,7 @@ mod explain;
 mod first_page;
 mod generate;
 mod health;
+mod help;
 mod import;
 mod init;
 mod load;
@@ -113,7 +114,7 @@ enum Command {
 
 /// The command line: its grammar, and the first page.
 fn grammar() -> clap::Command {
-    first_page::put(Ironbark::command())
+    first_page::put(help::name_pages(Ironbark::command()))
 }
 
 fn parse(arguments: &[OsString]) -> Result<Ironbark, clap::Error> {
@@ -124,6 +125,9 @@ fn parse(arguments: &[OsString]) -> Result<Ironbark, clap::Error> {
 
 /// Runs a subcommand; `arguments` begin with the program's name.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    if let Some(status) = help::run(arguments, &grammar()) {
+        return status;
+    }
     let command = match parse(arguments) {
         Ok(Ironbark { command }) => command,
         Err(error) => {
