@@ -28,9 +28,16 @@ const APPLIED_TOGETHER: usize = 1 << 20;
 pub(super) struct ClusterLog {
     directory: Arc<Directory>,
     writer: WriterHandle,
-    /// The group under way, and the log that it uses. `None`: the database has not joined, or there is no group.
-    group: Option<Group>,
-    is_open: bool,
+    state: State,
+}
+
+enum State {
+    /// There is no group.
+    Idle,
+    /// There is a group, and the database has not joined a log.
+    NotJoined,
+    /// There is a group, for this log.
+    Open(Group),
 }
 
 type Log = Arc<Box<dyn CommitLog>>;
@@ -56,17 +63,16 @@ impl ClusterLog {
         Self {
             directory,
             writer,
-            group: None,
-            is_open: false,
+            state: State::Idle,
         }
     }
 
     /// The log of the group, or the present one between groups.
     fn log(&self) -> Result<Option<Log>, OperationError> {
-        match &self.group {
-            Some(group) => Ok(Some(Arc::clone(&group.log))),
-            None if self.is_open => Err(ClusterRefusal::NotJoined.into()),
-            None => Ok(self.writer.log().get()),
+        match &self.state {
+            State::Open(group) => Ok(Some(Arc::clone(&group.log))),
+            State::NotJoined => Err(ClusterRefusal::NotJoined.into()),
+            State::Idle => Ok(self.writer.log().get()),
         }
     }
 }
@@ -91,9 +97,8 @@ impl CommitPartner for ClusterLog {
     }
 
     fn open(&mut self, group: &[Queued]) {
-        self.is_open = true;
         let directory = &self.directory;
-        self.group = self.writer.log().get().map(|log| Group {
+        let begun = self.writer.log().get().map(|log| Group {
             deadline: Deadline::new(directory, log.patience()),
             patience: log.patience(),
             log,
@@ -105,12 +110,15 @@ impl CommitPartner for ClusterLog {
                 .then(Wait::default),
             is_appended: false,
         });
+        self.state = begun.map_or(State::NotJoined, State::Open);
     }
 
     /// Of much it gives a part: other orders wait for a part only, and between two of them the file may be flushed.
     fn missing(&mut self, database: &Database) -> Result<Option<Missing>, OperationError> {
         let Some(log) = self.log()? else { return Ok(None) };
-        if let Some(group) = self.group.as_mut().filter(|group| group.wait.is_none()) {
+        if let State::Open(group) = &mut self.state
+            && group.wait.is_none()
+        {
             group.patience = group.deadline.left(&self.directory);
             if group.patience.is_zero() {
                 return Err(ClusterRefusal::Late.into());
@@ -118,7 +126,7 @@ impl CommitPartner for ClusterLog {
         }
         let place = join(database, &**log)?;
         log.reached(place);
-        if let Some(group) = &mut self.group {
+        if let State::Open(group) = &mut self.state {
             group.place = place;
         }
         Ok(behind(&**log, place))
@@ -132,14 +140,14 @@ impl CommitPartner for ClusterLog {
             return Err(ClusterRefusal::CannotFollow.into());
         }
         log.reached(missing.behind);
-        if let Some(group) = &mut self.group {
+        if let State::Open(group) = &mut self.state {
             group.place = missing.behind;
         }
         Ok(())
     }
 
     fn ready(&mut self, queued: &[Queued]) -> Result<Ready, OperationError> {
-        let Some(group) = &mut self.group else {
+        let State::Open(group) = &mut self.state else {
             return Err(ClusterRefusal::NotJoined.into());
         };
         if let Some(wait) = &mut group.wait {
@@ -157,7 +165,7 @@ impl CommitPartner for ClusterLog {
     }
 
     fn keep(&mut self, transaction: &mut WriteTransaction<'_>, _: &[Outcome]) -> Result<(), NotKept> {
-        let Some(group) = &mut self.group else {
+        let State::Open(group) = &mut self.state else {
             return Err(refused(ClusterRefusal::NotJoined));
         };
         group.is_appended = false;
@@ -180,20 +188,20 @@ impl CommitPartner for ClusterLog {
     }
 
     fn confirm(&mut self) -> Result<(), NotKept> {
-        match &self.group {
-            Some(group) => group.confirm(),
-            None => Err(refused(ClusterRefusal::NotJoined)),
+        match &self.state {
+            State::Open(group) => group.confirm(),
+            State::Idle | State::NotJoined => Err(refused(ClusterRefusal::NotJoined)),
         }
     }
 
     /// The log has what was appended: the change will come back as missing.
     fn take_back(&mut self, _: &Database, _: &[Outcome]) -> Option<OperationError> {
-        let is_appended = self.group.as_ref().is_some_and(|group| group.is_appended);
+        let is_appended = matches!(&self.state, State::Open(group) if group.is_appended);
         is_appended.then(|| ClusterRefusal::NotHere.into())
     }
 
     fn close(&mut self) {
-        (self.group, self.is_open) = (None, false);
+        self.state = State::Idle;
     }
 }
 
