@@ -55,6 +55,7 @@ fn apply(site: &mut Site, missing: &Missing) -> Result<(), OperationError> {
 
 /// A change that another server has made. Followers get it like a write of this one.
 pub(super) struct Foreign;
+
 impl Foreign {
     fn ended(record: &ChangeRecord) -> (Queued, Outcome) {
         let executed = Executed {
