@@ -1,4 +1,5 @@
-//! `cargo xtask quick`: format, rules of the house and lints of the whole repository, and the tests of what has changed.
+//! `cargo xtask quick`: format, rules of the house and lints of the whole repository, and the tests of what has
+//! changed.
 //!
 //! Changed is what differs from the last commit, or, in a clean tree, what that commit changed. Of a crate that has
 //! changed all its tests are run; of `acceptance`, which takes minutes, only those in files that have changed. Crates
@@ -7,7 +8,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
@@ -15,15 +15,10 @@ use crate::{cargo, testing, tidy};
 
 /// Runs everything, also behind a failure. Returns whether all is well.
 pub(crate) fn run(root: &Path) -> Result<bool> {
-    let start = Instant::now();
     let changed = Changed::of(&changed_paths(root)?);
     let mut failed = Vec::new();
     let mut step = |name: &'static str, passed: bool| {
-        println!(
-            "{name}: {} ({:.0} s)",
-            if passed { "well" } else { "FAILED" },
-            start.elapsed().as_secs_f64()
-        );
+        println!("{name}: {}", if passed { "well" } else { "FAILED" });
         if !passed {
             failed.push(name);
         }

@@ -1,26 +1,13 @@
 //! All databases of the server that are part of a cluster, on one thread.
 
-use std::{
-    collections::BTreeMap,
-    io,
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-    thread::JoinHandle,
-};
+use std::{path::PathBuf, sync::Arc};
 
 use ironbark_config::{DatabaseConfig, cluster::ClusterConfig};
 use ironbark_directory::{Configuration, NamingContext, Seat};
-use ironbark_runtime::spawn_named;
+use ironbark_runtime::{SessionTask, SessionThread, Sessions};
 use ironbark_store::{Database, LogPlace, StoreError};
-use tokio::{
-    runtime::{Builder, Runtime},
-    sync::watch,
-    task::{AbortHandle, LocalSet, spawn_local},
-};
 
-use crate::{
-    Host, Status, announce::farewell, log::Shared, membership::Membership, session::Session, tree::TreeSession,
-};
+use crate::{Host, Status, announce::farewell, membership::Membership, session::Session, tree::TreeSession};
 
 /// A database of a cluster.
 #[derive(Clone)]
@@ -32,29 +19,13 @@ struct Member {
     folder: Option<PathBuf>,
 }
 
-/// What is to run, by suffix. `None`: the server ends.
-type Wanted = Option<BTreeMap<String, Member>>;
-
-/// What is known of the logs, by suffix.
-type Shown = Arc<Mutex<BTreeMap<String, Arc<Shared>>>>;
-
-/// The clusters of this server. They are served by one thread, which is there once there is one; dropping this ends it.
-pub struct Nodes {
-    wanted: watch::Sender<Wanted>,
-    shown: Shown,
-    thread: Mutex<Option<JoinHandle<()>>>,
-    host: Arc<dyn Host>,
-}
+/// The clusters of this server. Their thread starts with the first database of a cluster; drop ends it.
+pub struct Nodes(SessionThread<MemberSessions>);
 
 impl Nodes {
     /// Of a server. There are none yet.
     pub fn new(host: Arc<dyn Host>) -> Self {
-        Self {
-            host,
-            wanted: watch::Sender::new(Some(BTreeMap::new())),
-            shown: Shown::default(),
-            thread: Mutex::default(),
-        }
+        Self(SessionThread::new("cluster", MemberSessions { host }))
     }
 
     /// Follows exactly the logs that a configuration names. One whose settings are as they were goes on.
@@ -77,132 +48,60 @@ impl Nodes {
             };
             Some((name, member))
         });
-        let wanted: BTreeMap<_, _> = members.collect();
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if thread.is_none() && wanted.is_empty() {
-            return;
+        if let Err(error) = self.0.run(members.collect()) {
+            tracing::error!(target: "any", "cluster: cannot start: {error}");
         }
-        self.wanted.send_replace(Some(wanted));
-        if thread.is_none() {
-            match self.start() {
-                Ok(started) => *thread = Some(started),
-                Err(error) => tracing::error!(target: "any", "cluster: cannot start: {error}"),
-            }
-        }
-    }
-
-    fn start(&self) -> io::Result<JoinHandle<()>> {
-        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
-        let told = self.wanted.subscribe();
-        let hall = Hall {
-            running: BTreeMap::new(),
-            shown: Arc::clone(&self.shown),
-            host: Arc::clone(&self.host),
-        };
-        spawn_named("cluster", move || hall.serve(&runtime, told))
     }
 
     /// The state of each database of a cluster. One that has not begun is not among them.
     pub fn status(&self) -> Vec<Status> {
-        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        shown.iter().map(|(suffix, shared)| shared.status(suffix)).collect()
+        self.0.status(|suffix, member| member.shared.status(suffix))
     }
 
     /// Ends all, and the thread.
     pub fn close(&self) {
-        self.wanted.send_replace(None);
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            // A panic was logged before.
-            let _ = thread.join();
-        }
+        self.0.close();
     }
 }
 
-impl Drop for Nodes {
-    fn drop(&mut self) {
-        self.close();
-    }
-}
-
-/// The thread's side.
-struct Hall {
-    running: BTreeMap<String, (Arc<Membership>, AbortHandle)>,
-    shown: Shown,
+/// How the sessions of databases begin and end.
+#[derive(Clone)]
+struct MemberSessions {
     host: Arc<dyn Host>,
 }
 
-impl Hall {
-    fn serve(mut self, runtime: &Runtime, mut told: watch::Receiver<Wanted>) {
-        let sessions = LocalSet::new();
-        sessions.block_on(runtime, async {
-            loop {
-                let wanted = told.borrow_and_update().clone();
-                let Some(wanted) = wanted else { return self.end().await };
-                self.become_(&wanted);
-                drop(wanted);
-                if told.changed().await.is_err() {
-                    return;
-                }
-            }
-        });
+impl Sessions for MemberSessions {
+    /// The suffix.
+    type Key = String;
+    type Order = Member;
+    type Running = Arc<Membership>;
+
+    fn obeys(&self, running: &Arc<Membership>, member: &Member) -> bool {
+        member.config == running.config && member.seat.is_same(&running.seat)
     }
 
-    fn become_(&mut self, wanted: &BTreeMap<String, Member>) {
-        self.running.retain(|suffix, (running, task)| {
-            let is_same = |member: &Member| member.config == running.config && member.seat.is_same(&running.seat);
-            let next = wanted.get(suffix);
-            let stays = next.is_some_and(is_same);
-            if !stays {
-                task.abort();
-            }
-            if next.is_none() {
-                let gone = Arc::clone(running);
-                spawn_local(async move { farewell(&gone).await });
-            }
-            stays
-        });
-        let shown = Arc::clone(&self.shown);
-        let shown = || shown.lock().unwrap_or_else(PoisonError::into_inner);
-        shown().retain(|suffix, _| self.running.contains_key(suffix));
-        for (suffix, member) in wanted {
-            if self.running.contains_key(suffix) {
-                continue;
-            }
-            // This reads the database: cn=Monitor does not wait for it.
-            match self.begin(suffix, member) {
-                Ok((begun, task)) => {
-                    shown().insert(suffix.clone(), Arc::clone(&begun.shared));
-                    self.running.insert(suffix.clone(), (begun, task));
-                }
-                Err(error) => tracing::error!(target: "any", "cluster: {suffix}: {error}"),
-            }
-        }
+    fn begin(&self, suffix: &String, member: &Member) -> Option<(Arc<Membership>, SessionTask)> {
+        let begun = self.session_of(suffix, member);
+        begun
+            .inspect_err(|error| tracing::error!(target: "any", "cluster: {suffix}: {error}"))
+            .ok()
     }
 
-    /// Ends all sessions, and tells the others.
-    async fn end(&mut self) {
-        let ended = std::mem::take(&mut self.running);
-        let farewells = ended.into_values().map(|(member, task)| {
-            task.abort();
-            spawn_local(async move { farewell(&member).await })
-        });
-        let farewells: Vec<_> = farewells.collect();
-        for farewell in farewells {
-            // A panic was printed before.
-            let _ = farewell.await;
-        }
+    /// Tells the other servers that this one has ended.
+    fn farewell(&self, member: Arc<Membership>) -> Option<SessionTask> {
+        Some(Box::pin(async move { farewell(&member).await }))
     }
+}
 
-    /// Begins a session.
-    fn begin(&self, suffix: &str, member: &Member) -> Result<(Arc<Membership>, AbortHandle), StoreError> {
+impl MemberSessions {
+    fn session_of(&self, suffix: &str, member: &Member) -> Result<(Arc<Membership>, SessionTask), StoreError> {
         let (config, context) = (Arc::clone(&member.config), &member.context);
         let seat = (member.seat.clone(), member.folder.as_deref());
         let mut id = [0; 8];
         getrandom::fill(&mut id).map_err(|error| StoreError::Format(format!("no randomness: {error}")))?;
         if let Some(tree) = context.tree() {
             let session = TreeSession::new(suffix, config, id, seat, Arc::clone(tree));
-            return Ok((session.member(), spawn_local(session.run()).abort_handle()));
+            return Ok((session.member(), Box::pin(session.run())));
         }
         let state = context.database().map(|database| state(database)).transpose()?;
         let session = Session::new(
@@ -213,7 +112,7 @@ impl Hall {
             seat,
             (Arc::clone(context), Arc::clone(&self.host)),
         );
-        Ok((session.member(), spawn_local(session.run()).abort_handle()))
+        Ok((session.member(), Box::pin(session.run())))
     }
 }
 

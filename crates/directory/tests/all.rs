@@ -3,6 +3,7 @@
 mod access_rules;
 mod add;
 mod changes;
+mod commit_log;
 mod conditions;
 mod delete;
 mod derived;

@@ -1,5 +1,5 @@
-//! Checkpoints of a database of a cluster. Its commits are not flushed, since the log has their changes on the disks of
-//! a majority.
+//! Checkpoints of a database whose commits are not flushed, since a partner of the commit has their changes on a disk
+//! before: the log of a cluster has them on the disks of a majority.
 
 use std::{
     sync::{
@@ -13,8 +13,6 @@ use std::{
 
 use ironbark_runtime::spawn_named;
 use ironbark_store::{Checkpoint, Database, StoreError};
-
-use crate::backend::queue::{Served, WriterHandle};
 
 /// How long a commit may wait for a checkpoint, in microseconds. Until then the pages that commits replace are not used
 /// again: the file grows by what is written meanwhile.
@@ -32,12 +30,15 @@ struct Begun {
     checkpoint: Checkpoint,
     /// Number of the last change that it has.
     sequence: u64,
-    writer: WriterHandle,
 }
+
+/// Is told the number of the last change that is on the disk.
+type OnDisk = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// The checkpoints of one database, which a thread of its own completes.
 pub(super) struct Checkpoints {
     queue: SyncSender<Begun>,
+    on_disk: OnDisk,
     /// `None`: it could not be started, and each commit is flushed.
     thread: Option<JoinHandle<()>>,
     is_busy: Arc<AtomicBool>,
@@ -65,14 +66,12 @@ impl Errors {
 }
 
 impl Checkpoints {
-    /// Begins, if the database is one of a cluster. Without a thread or a file each commit is flushed as any other's.
-    pub(super) fn of(served: &Served) -> Option<Self> {
-        served.context.settings.cluster.as_ref()?;
-        let database = served.context.database()?;
+    /// Begins. `on_disk` is called by the thread. Without a thread or a file each commit is flushed as any other's.
+    pub(super) fn of(database: &Database, on_disk: OnDisk) -> Self {
         let (queue, begun) = sync_channel(0);
         let is_busy = Arc::new(AtomicBool::new(false));
-        let busy = Arc::clone(&is_busy);
-        let thread = spawn_named("checkpoints", move || complete_all(&begun, &busy));
+        let (busy, tell) = (Arc::clone(&is_busy), Arc::clone(&on_disk));
+        let thread = spawn_named("checkpoints", move || complete_all(&begun, &busy, &*tell));
         let begun = match &thread {
             Ok(_) => database.defer_flushes(),
             Err(error) => Err(StoreError::Format(format!("starting a thread: {error}"))),
@@ -80,14 +79,15 @@ impl Checkpoints {
         if let Err(error) = begun {
             tracing::error!(target: "any", "each commit is flushed, because checkpoints cannot be made: {error}");
         }
-        Some(Self {
+        Self {
             queue,
+            on_disk,
             thread: thread.ok(),
             is_busy,
             since: None,
             octets: 0,
             errors: Errors::default(),
-        })
+        }
     }
 
     pub(super) fn written(&mut self, octets: usize, now: u64) {
@@ -111,7 +111,7 @@ impl Checkpoints {
     }
 
     /// Begins a checkpoint if it is time, and the one before is complete.
-    pub(super) fn begin_when_due(&mut self, served: &Served, database: &Database, now: u64) {
+    pub(super) fn begin_when_due(&mut self, database: &Database, now: u64) {
         let Some(since) = self.since else { return };
         let is_urgent = self.octets >= MANY || now >= since + LONG;
         let is_due = now >= since + INTERVAL && !self.is_busy.load(Ordering::Acquire);
@@ -119,28 +119,21 @@ impl Checkpoints {
             return;
         }
         (self.since, self.octets) = (None, 0);
-        let begun = self.begin(served, database);
+        let begun = self.begin(database);
         if let Some(error) = self.errors.news(begun) {
             tracing::error!(target: "any", "checkpoint: {error}");
         }
     }
 
-    fn begin(&self, served: &Served, database: &Database) -> Result<(), StoreError> {
-        let Some(writer) = served.context.backend.own_writer().cloned() else {
-            return Ok(());
-        };
+    fn begin(&self, database: &Database) -> Result<(), StoreError> {
         let sequence = database.snapshot()?.view().log_place()?.position.sequence;
         let Some(checkpoint) = database.checkpoint()? else {
-            tell(&writer, sequence);
+            (self.on_disk)(sequence);
             return Ok(());
         };
         self.is_busy.store(true, Ordering::Release);
         // It waits while another one is under way. The thread lives as long as the queue.
-        let _ = self.queue.send(Begun {
-            checkpoint,
-            sequence,
-            writer,
-        });
+        let _ = self.queue.send(Begun { checkpoint, sequence });
         Ok(())
     }
 
@@ -155,19 +148,12 @@ impl Checkpoints {
     }
 }
 
-/// Tells the log of the cluster what is on the disk.
-fn tell(writer: &WriterHandle, sequence: u64) {
-    if let Some(log) = writer.log().get() {
-        log.kept(sequence);
-    }
-}
-
-fn complete_all(queue: &Receiver<Begun>, is_busy: &AtomicBool) {
+fn complete_all(queue: &Receiver<Begun>, is_busy: &AtomicBool, on_disk: &dyn Fn(u64)) {
     let mut errors = Errors::default();
     while let Ok(begun) = queue.recv() {
         let completed = begun.checkpoint.complete();
         if completed.is_ok() {
-            tell(&begun.writer, begun.sequence);
+            on_disk(begun.sequence);
         }
         if let Some(error) = errors.news(completed) {
             tracing::error!(target: "any", "a checkpoint cannot be written to the disk: {error}");

@@ -3,35 +3,55 @@
 //! No effect of a refused operation is ever committed. A write is executed at most twice, whatever is refused after it:
 //! a refusal that must undo an effect ends its group there. So does a write after which the group has taken long.
 
-use ironbark_store::{Database, LogMode, WriteTransaction};
+use std::sync::Arc;
+
+use ironbark_store::{LogMode, WriteTransaction};
 
 use super::{
-    clustered::{Appender, NotAppended},
-    files,
-    followers::Followers,
+    catch_up::catch_up,
+    partner::{NotKept, Ready, all::Partners},
+    site::Site,
 };
 use crate::{
     NamingContext, OperationError,
     backend::{
-        queue::{Outcome, Queued, Served, WriteTask},
+        queue::{Outcome, Queued, WriteTask},
         turns::GROUP_MICROS,
-        written::Refusal,
+        written::{Executed, Refusal, Success},
     },
-    refusal::ClusterRefusal,
 };
 
-/// The served configuration, the database, and its followers.
-pub(super) type Site<'s> = (&'s Served, &'s Database, &'s mut Followers);
-
-/// Microseconds of a monotonic clock.
-pub(super) type Clock<'c> = &'c dyn Fn() -> u64;
-
 /// What has become of a group.
-pub(super) enum Committed {
+enum Committed {
     /// The outcomes of its first writes, one at least.
     Ended(Vec<Outcome>),
-    /// Nothing is committed: the log of the cluster has other changes, behind which it must be executed again.
+    /// Nothing is committed: a partner has other changes, behind which the group must be executed again.
     Overtaken,
+}
+
+/// Commits the first writes of a group, when the partners let it. Returns their outcomes: at least one.
+pub(super) fn commit_first(site: &mut Site, group: &[Queued]) -> Vec<Outcome> {
+    site.partners.open(group);
+    let outcomes = commit_when_ready(site, group);
+    site.partners.close();
+    outcomes
+}
+
+fn commit_when_ready(site: &mut Site, group: &[Queued]) -> Vec<Outcome> {
+    loop {
+        match catch_up(site).and_then(|()| site.partners.ready(group)) {
+            Ok(Ready::Now) => {}
+            Ok(Ready::Behind) => continue,
+            Ok(Ready::Concluded) => {
+                let done = |_| Outcome::Done(Success::default(), Executed::default());
+                return group.iter().map(done).collect();
+            }
+            Err(error) => return refuse_all(group, &error),
+        }
+        if let Committed::Ended(outcomes) = commit_some(site, group) {
+            return outcomes;
+        }
+    }
 }
 
 /// Commits the writes of a group before the first one that is refused after an effect. Returns the outcomes of these
@@ -42,19 +62,14 @@ pub(super) enum Committed {
 /// not been executed yet, so each write is executed at most twice, whatever stands in the same group. It is executed
 /// once more for each refusal among those before it that happens only the second time.
 ///
-/// With an `appender` all this holds if the log of the cluster has taken the changes.
-pub(super) fn commit_some(
-    (served, database, followers): Site<'_>,
-    group: &[Queued],
-    appender: Option<&Appender<'_>>,
-    clock: Clock<'_>,
-) -> Committed {
+/// All this holds if the partners keep the changes.
+fn commit_some(site: &mut Site, group: &[Queued]) -> Committed {
     let (mut part, mut refused) = (group, None);
     // What is executed again has come to its end before.
     let mut micros = GROUP_MICROS;
     loop {
-        match attempt((served, database, &mut *followers), part, appender, (clock, micros)) {
-            Attempt::Ended(outcomes) => return conclude_refusal(outcomes, refused, appender),
+        match attempt(site, part, micros) {
+            Attempt::Ended(outcomes) => return conclude_refusal(outcomes, refused, &mut site.partners),
             Attempt::Overtaken => {
                 for queued in group {
                     queued.task.comes_again();
@@ -76,30 +91,34 @@ pub(super) fn commit_some(
     }
 }
 
-/// Adds the write whose transaction was dropped to those before it. If they have put nothing into the log of the
-/// cluster, nobody has confirmed yet that its refusal does not rest on old data.
+/// Adds the write whose transaction was dropped to those before it. If no partner has kept anything of those, nobody
+/// has confirmed yet that its refusal does not rest on old data.
 fn conclude_refusal(
     mut outcomes: Vec<Outcome>,
     refused: Option<(&Queued, Outcome)>,
-    appender: Option<&Appender<'_>>,
+    partners: &mut Partners,
 ) -> Committed {
     let Some((queued, outcome)) = refused else {
         return Committed::Ended(outcomes);
     };
     let is_refusal = matches!(outcome, Outcome::Refused(_));
     let is_confirmed = outcomes.iter().any(|outcome| sequence_of(outcome).is_some());
-    let appender = appender.filter(|_| is_refusal && !is_confirmed);
-    match appender.map_or(Ok(()), Appender::confirm) {
+    let confirmed = if is_refusal && !is_confirmed {
+        partners.confirm()
+    } else {
+        Ok(())
+    };
+    match confirmed {
         Ok(()) => outcomes.push(outcome),
-        Err(NotAppended::Overtaken) => {
+        Err(NotKept::Overtaken) => {
             queued.task.comes_again();
             if outcomes.is_empty() {
                 return Committed::Overtaken;
             }
-            // Those before it have their outcomes, and the log may have them though it did not answer: they must not be
-            // executed again. It alone is, with the next group.
+            // Those before it have their outcomes, and a partner may have them though it did not answer: they must not
+            // be executed again. It alone is, with the next group.
         }
-        Err(NotAppended::Refused(error)) => outcomes.push(Outcome::Refused(error)),
+        Err(NotKept::Refused(error)) => outcomes.push(Outcome::Refused(error)),
     }
     Committed::Ended(outcomes)
 }
@@ -116,41 +135,30 @@ enum Attempt<'g> {
     },
 }
 
-fn attempt<'g>(
-    (served, database, followers): Site<'_>,
-    group: &'g [Queued],
-    appender: Option<&Appender<'_>>,
-    (clock, micros): (Clock<'_>, u64),
-) -> Attempt<'g> {
+fn attempt<'g>(site: &mut Site, group: &'g [Queued], micros: u64) -> Attempt<'g> {
     if group.is_empty() {
         return Attempt::Ended(Vec::new());
     }
-    let refuse_all = |group: &[Queued], error: OperationError| {
-        let refuse = |queued: &Queued| {
-            queued.task.refused(&error);
-            Outcome::Refused(error.clone())
-        };
-        Attempt::Ended(group.iter().map(refuse).collect())
-    };
+    let (database, needs) = (Arc::clone(&site.database), site.partners.needs());
     let mut transaction = match database.write() {
         Ok(transaction) => transaction,
-        Err(error) => return refuse_all(group, error.into()),
+        Err(error) => return Attempt::Ended(refuse_all(group, &error.into())),
     };
-    transaction.log(log_mode(&served.context));
-    if appender.is_some() {
+    transaction.log(log_mode(&site.served.context));
+    if needs.batch {
         transaction.gather();
     }
     let mut outcomes = Vec::with_capacity(group.len());
     let mut changed = false;
-    let begun = clock();
+    let begun = site.directory.monotonic_micros();
     let mut last = begun;
     for queued in group {
         if last.saturating_sub(begun) >= micros {
             break;
         }
         let task = &queued.task;
-        let ended = task.execute(served, &mut transaction);
-        let now = clock();
+        let ended = task.execute(&site.served, &mut transaction);
+        let now = site.directory.monotonic_micros();
         queued.micros.set(queued.micros.get() + now.saturating_sub(last));
         last = now;
         match ended {
@@ -172,20 +180,34 @@ fn attempt<'g>(
         }
     }
     let group = group.get(..outcomes.len()).unwrap_or_default();
-    let is_refusal = |outcome: &Outcome| matches!(outcome, Outcome::Refused(_));
-    let confirms = outcomes.iter().any(is_refusal) || group.iter().any(|queued| queued.task.reads_newest());
-    let appender = appender.filter(|_| changed || confirms);
-    match close(
-        (served, database, followers),
-        transaction,
-        (changed, &outcomes),
-        appender,
-    ) {
+    let closed = if changed {
+        close(site, transaction, &outcomes)
+    } else if needs.is_shared && needs_confirmation(group, &outcomes) {
+        drop(transaction);
+        site.partners.confirm()
+    } else {
+        Ok(())
+    };
+    match closed {
         Ok(()) => Attempt::Ended(outcomes),
-        Err(NotAppended::Overtaken) => Attempt::Overtaken,
-        Err(NotAppended::Refused(error)) if appender.is_some() => refuse_all(group, error),
-        Err(NotAppended::Refused(error)) => Attempt::Ended(not_committed(group, outcomes, &error)),
+        Err(NotKept::Overtaken) => Attempt::Overtaken,
+        Err(NotKept::Refused(error)) if needs.is_shared => Attempt::Ended(refuse_all(group, &error)),
+        Err(NotKept::Refused(error)) => Attempt::Ended(not_committed(group, outcomes, &error)),
     }
+}
+
+/// Whether a group that has changed nothing only counts if what it has read is not old.
+fn needs_confirmation(group: &[Queued], outcomes: &[Outcome]) -> bool {
+    let is_refusal = |outcome: &Outcome| matches!(outcome, Outcome::Refused(_));
+    outcomes.iter().any(is_refusal) || group.iter().any(|queued| queued.task.reads_newest())
+}
+
+fn refuse_all(group: &[Queued], error: &OperationError) -> Vec<Outcome> {
+    let refuse = |queued: &Queued| {
+        queued.task.refused(error);
+        Outcome::Refused(error.clone())
+    };
+    group.iter().map(refuse).collect()
 }
 
 /// The outcomes of a group that could not be committed. What was refused before the first change stays refused for its
@@ -204,38 +226,15 @@ fn not_committed(group: &[Queued], outcomes: Vec<Outcome>, error: &OperationErro
     kept.collect()
 }
 
-/// Commits what was executed, if there is something: `changed`. With an appender and no change, it makes sure that what
-/// was read is not old.
-fn close(
-    (served, database, followers): Site<'_>,
-    mut transaction: WriteTransaction<'_>,
-    (changed, outcomes): (bool, &[Outcome]),
-    appender: Option<&Appender<'_>>,
-) -> Result<(), NotAppended> {
-    let refused = |error: OperationError| Err(NotAppended::Refused(error));
-    if !changed {
-        return appender.map_or(Ok(()), Appender::confirm);
-    }
-    if let Err(error) = files::write(served, &transaction, outcomes) {
-        return refused(error);
-    }
-    if let Err(error) = followers.put_places(&mut transaction) {
-        files::write_back(served, database, outcomes);
-        return refused(error.into());
-    }
-    let is_appended = appender.map_or(Ok(false), |appender| appender.append(&mut transaction))?;
-    if let Err(error) = transaction.commit() {
-        files::write_back(served, database, outcomes);
-        return refused(if is_appended {
-            ClusterRefusal::NotHere.into()
-        } else {
-            error.into()
-        });
-    }
+/// Commits the changes of a group with its partners, and tells who follows them.
+fn close(site: &mut Site, mut transaction: WriteTransaction<'_>, outcomes: &[Outcome]) -> Result<(), NotKept> {
+    let put = site.followers.put_places(&mut transaction);
+    put.map_err(|error| NotKept::Refused(error.into()))?;
+    site.partners.commit(transaction, &site.database, outcomes)?;
     let last = outcomes.iter().rev().find_map(sequence_of);
-    followers.committed(last);
-    if let (Some(last), Some(writer)) = (last, served.context.backend.own_writer()) {
-        writer.feed().committed(last);
+    site.followers.committed(last);
+    if let Some(last) = last {
+        site.partners.committed(last);
     }
     Ok(())
 }
@@ -275,11 +274,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        backend::{
-            commit_log::Append,
-            written::{Executed, Success},
-        },
-        write::clustered::{Foreign, tests::Answers},
+        backend::commit_log::Append,
+        write::{catch_up::Foreign, partner::answering},
     };
 
     /// A write that succeeded, with a change of this number; 0: without one.
@@ -302,10 +298,10 @@ mod tests {
     /// What becomes of a write that is refused after others, when the log answers so to the question whether there is
     /// nothing newer: the number of the others, and the result codes of the refusals. `None`: all are executed again.
     fn concluded(before: Vec<Outcome>, says: Append) -> Option<(usize, Vec<u32>)> {
-        let answers = Answers(says);
+        let mut partners = answering(says);
         let refused = Outcome::Refused(OperationError::new(ResultCode::NO_SUCH_OBJECT, ""));
         let (queued, count) = (Queued::of_server(Box::new(Foreign)), before.len());
-        match conclude_refusal(before, Some((&queued, refused)), Some(&answers.appender())) {
+        match conclude_refusal(before, Some((&queued, refused)), &mut partners) {
             Committed::Overtaken => None,
             Committed::Ended(outcomes) => {
                 let refusals = outcomes.iter().skip(count).map(|outcome| match outcome {

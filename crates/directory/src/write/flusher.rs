@@ -1,17 +1,17 @@
 //! Flushes a database whose commits are not flushed: as the operator's `checkpoint` says, or by checkpoints of its own
-//! in a cluster.
+//! where a partner brings again what a crash takes.
 
 use std::time::Duration;
 
 use ironbark_config::Checkpoint;
 use ironbark_store::Database;
 
-use super::checkpoints::Checkpoints;
+use super::{checkpoints::Checkpoints, partner::Flush};
 use crate::{Directory, backend::queue::Served};
 
 /// Flushes a database.
 pub(super) struct Flusher {
-    /// Of a database of a cluster.
+    /// Where a partner has the changes on the disk.
     checkpoints: Option<Checkpoints>,
     /// `None`: each commit is flushed, or nothing was configured.
     checkpoint: Option<Checkpoint>,
@@ -22,9 +22,9 @@ pub(super) struct Flusher {
 }
 
 impl Flusher {
-    pub(super) fn of(served: &Served, directory: &Directory) -> Self {
+    pub(super) fn of(served: &Served, directory: &Directory, flush: Flush) -> Self {
         Self {
-            checkpoints: Checkpoints::of(served),
+            checkpoints: checkpoints(served, flush),
             checkpoint: checkpoint(served),
             octets_written: 0,
             since: None,
@@ -32,12 +32,12 @@ impl Flusher {
         }
     }
 
-    /// Takes over another configuration; earlier writes still have to be flushed.
-    pub(super) fn go_over_to(&mut self, served: &Served, database: &Database) {
+    /// Takes over another configuration; earlier writes still have to be flushed. `database`: the former one.
+    pub(super) fn go_over_to(&mut self, served: &Served, database: &Database, flush: Flush) {
         self.checkpoint = checkpoint(served);
         match self.checkpoints.take() {
-            Some(checkpoints) if served.context.settings.cluster.is_none() => checkpoints.end(database),
-            None => self.checkpoints = Checkpoints::of(served),
+            Some(checkpoints) if !matches!(flush, Flush::Checkpoints(_)) => checkpoints.end(database),
+            None => self.checkpoints = checkpoints(served, flush),
             both => self.checkpoints = both,
         }
     }
@@ -70,13 +70,13 @@ impl Flusher {
         }
     }
 
-    pub(super) fn flush_when_due(&mut self, directory: &Directory, served: &Served, database: &Database) {
+    pub(super) fn flush_when_due(&mut self, directory: &Directory, database: &Database) {
         if self.checkpoint.is_none() && self.checkpoints.is_none() {
             return;
         }
         self.now = directory.monotonic_micros();
         if let Some(checkpoints) = &mut self.checkpoints {
-            checkpoints.begin_when_due(served, database, self.now);
+            checkpoints.begin_when_due(database, self.now);
         }
         let Some(checkpoint) = self.checkpoint else { return };
         let octets = u64::from(checkpoint.kilobytes) * 1_024;
@@ -96,6 +96,14 @@ impl Flusher {
     fn period_micros(&self) -> Option<u64> {
         let minutes = self.checkpoint?.minutes;
         (minutes > 0).then(|| u64::from(minutes) * 60_000_000)
+    }
+}
+
+/// Begins checkpoints, if a partner allows them.
+fn checkpoints(served: &Served, flush: Flush) -> Option<Checkpoints> {
+    match flush {
+        Flush::Checkpoints(on_disk) => Some(Checkpoints::of(served.context.database()?, on_disk)),
+        Flush::AsConfigured | Flush::Never => None,
     }
 }
 

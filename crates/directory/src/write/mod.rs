@@ -1,20 +1,21 @@
 //! Writing: the way of requests through the queue of a database, the threads that execute them, and the work after a
 //! commit.
 
+mod catch_up;
 mod checkpoints;
-mod clustered;
 mod commit;
 mod context;
 mod errand;
-mod files;
 mod flusher;
 pub(crate) mod followers;
 mod indexing;
 pub(crate) mod job;
 mod lag;
 pub(crate) mod newest;
+mod partner;
 mod replay;
 pub(crate) mod request;
+mod site;
 mod stored;
 mod timers;
 pub(crate) mod transaction;

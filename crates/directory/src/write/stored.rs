@@ -9,16 +9,8 @@ use std::{
     time::Duration,
 };
 
-use ironbark_store::Database;
-
 use super::{
-    clustered,
-    commit::{Committed, Site, commit_some},
-    context,
-    flusher::Flusher,
-    followers::Followers,
-    indexing::Indexing,
-    timers::Timers,
+    catch_up::catch_up, commit::commit_first, indexing::Indexing, partner::Flush, site::Site, timers::Timers,
     trimming::Trimming,
 };
 use crate::{
@@ -30,107 +22,74 @@ use crate::{
     overlay::{Pipeline, overlays_of},
 };
 
-/// Maximum number of operations in one commit, so that the first does not wait too long.
-const GROUP_LIMIT: usize = 1_024;
-
 /// Serves a database until it is told to end, or the sender of orders is gone. It begins with the order that says what
 /// to serve.
 pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: &Receiver<WriterCommand>) {
-    let Ok(mut served) = first.recv() else { return };
+    let Ok(served) = first.recv() else { return };
     let (mut turns, mut group, mut end) = (Turns::default(), Vec::new(), None);
-    let mut flusher = Flusher::of(&served, directory);
-    let mut indexing = Indexing::default();
     let mut timers = Timers::of(&served, directory, None);
-    let mut followers = begin(directory, &served);
+    let Some(mut site) = Site::new(directory, served) else {
+        return;
+    };
+    let mut indexing = Indexing::default();
     let mut trimming = Trimming::default();
     loop {
-        let Some(database) = served.context.database().cloned() else {
-            return;
-        };
-        let patience = flusher
+        let patience = site
+            .flusher
             .patience(directory)
-            .min(indexing.patience(directory, &database))
+            .min(indexing.patience(directory, &site.database))
             .min(timers.patience(directory))
-            .min(followers.patience())
+            .min(site.followers.patience())
             .min(trimming.patience(directory));
         match receive(orders, patience, (&mut turns, &mut end)) {
             Ok(()) => {}
-            Err(RecvTimeoutError::Timeout) => followers.keep(&database),
+            Err(RecvTimeoutError::Timeout) => site.followers.keep(&site.database),
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        turns.next_group(&mut group, group_limit(&served));
+        let limit = site.partners.needs().group_limit;
+        turns.next_group(&mut group, limit);
         let is_busy = !group.is_empty();
-        let site: Site<'_> = (&served, &database, &mut followers);
-        serve_group(directory, site, &mut flusher, (&mut group, &mut turns));
-        group.extend(own_writes(directory, &served, &mut timers));
-        let site: Site<'_> = (&served, &database, &mut followers);
-        serve_group(directory, site, &mut flusher, (&mut group, &mut turns));
-        flusher.flush_when_due(directory, &served, &database);
+        serve_group(&mut site, &mut group, &mut turns);
+        // Writes of the server itself whose time has come.
+        let due = timers.due(directory, &site.served, limit);
+        group.extend(due.into_iter().map(Queued::of_server));
+        serve_group(&mut site, &mut group, &mut turns);
+        site.flush_when_due();
         match end.take_if(|_| turns.is_empty()) {
-            Some(WriterCommand::Close) => {
-                followers.end(&database);
-                return finish(&served, &database, flusher);
-            }
+            Some(WriterCommand::Close) => return finish(site),
             Some(WriterCommand::Pause(pause)) => {
-                followers.end(&database);
+                site.end_followers();
                 if let Some(next) = pause.wait() {
-                    overlays_of(&served.context).close_except(overlays_of(&next.context));
-                    flusher.go_over_to(&next, &database);
                     timers = Timers::of(&next, directory, Some(&timers));
-                    served = next;
-                    indexing = defined(directory, &served);
+                    let Some(()) = site.go_over_to(next) else { return };
+                    indexing = Indexing::default();
+                    indexing.define(directory, &site.served, &site.database);
                 }
                 trimming = Trimming::default();
-                followers = begin(directory, &served);
+                site.follow();
             }
             next => {
                 if matches!(next, Some(WriterCommand::Received)) {
-                    clustered::take_received(directory, &mut (&served, &database, &mut followers), &mut flusher);
+                    // A partner keeps what could not be applied, and has said so.
+                    let _ = catch_up(&mut site);
                 }
-                if indexing.step(directory, &served, &database, is_busy)
-                    | trimming.step(directory, &served, &database, &followers, is_busy)
+                if indexing.step(directory, &site.served, &site.database, is_busy)
+                    | trimming.step(directory, &site.served, &site.database, &site.followers, is_busy)
                 {
-                    flusher.written(0);
+                    site.flusher.written(0);
                 }
             }
         }
     }
 }
 
-/// Writes of the server itself whose time has come.
-fn own_writes(directory: &Arc<Directory>, served: &Served, timers: &mut Timers) -> Vec<Queued> {
-    let due = timers.due(directory, served, group_limit(served));
-    due.into_iter().map(Queued::of_server).collect()
-}
-
-/// The indexing of what is served from now on.
-fn defined(directory: &Arc<Directory>, served: &Served) -> Indexing {
-    let mut indexing = Indexing::default();
-    if let Some(database) = served.context.database() {
-        indexing.define(directory, served, database);
-    }
-    indexing
-}
-
-/// Before the first write under a configuration.
-fn begin(directory: &Arc<Directory>, served: &Served) -> Followers {
-    let Some(database) = served.context.database() else {
-        return Followers::default();
-    };
-    if let Err(error) = context::take_in(served, database, directory.server_id()) {
-        tracing::error!(target: "any", "reading the contextCSN of a database: {error}");
-    }
-    Followers::of(directory, served, database)
-}
-
 /// Finishes after the last write has been acknowledged.
-fn finish(served: &Served, database: &Database, flusher: Flusher) {
-    flusher.end(database);
-    overlays_of(&served.context).close_except(&Pipeline::default());
-    // A working copy is lost with the process.
-    if !has_files(served)
-        && let Err(error) = database.sync()
-    {
+fn finish(mut site: Site) {
+    site.end_followers();
+    let is_lost = matches!(site.partners.flush(), Flush::Never);
+    site.flusher.end(&site.database);
+    overlays_of(&site.served.context).close_except(&Pipeline::default());
+    if !is_lost && let Err(error) = site.database.sync() {
         tracing::error!(target: "any", "flushing a database: {error}");
     }
 }
@@ -165,15 +124,6 @@ fn next_order(orders: &Receiver<WriterCommand>, patience: Duration) -> Result<Wr
     orders.recv_timeout(patience)
 }
 
-/// A change of files is always a group of its own.
-fn group_limit(served: &Served) -> usize {
-    if has_files(served) { 1 } else { GROUP_LIMIT }
-}
-
-fn has_files(served: &Served) -> bool {
-    served.context.backend.files().is_some()
-}
-
 /// Gathers the writes that have come, up to another kind of order.
 fn gather(
     mut next: Option<WriterCommand>,
@@ -204,43 +154,23 @@ fn gather(
 }
 
 /// Executes the writes of a group, and commits them. Those that were not executed wait for their next turn.
-fn serve_group(
-    directory: &Arc<Directory>,
-    (served, database, followers): Site<'_>,
-    flusher: &mut Flusher,
-    (group, turns): (&mut Vec<Queued>, &mut Turns),
-) {
+fn serve_group(site: &mut Site, group: &mut Vec<Queued>, turns: &mut Turns) {
     if group.is_empty() {
         return;
     }
-    let now = directory.monotonic_micros();
+    let now = site.directory.monotonic_micros();
     for queued in group.iter_mut() {
         queued.task.taken(now);
     }
-    let writer = served.context.backend.own_writer();
-    if let Some(writer) = writer {
-        writer.fence().set(directory.last_drawn());
-    }
-    let outcomes = if served.context.settings.cluster.is_some() {
-        clustered::commit(directory, &mut (served, database, &mut *followers), flusher, group)
-    } else {
-        let clock = || directory.monotonic_micros();
-        match commit_some((served, database, &mut *followers), group, None, &clock) {
-            Committed::Ended(outcomes) => outcomes,
-            // There is no log.
-            Committed::Overtaken => return,
-        }
-    };
-    if let Some(writer) = writer.filter(|writer| writer.fence().lift()) {
-        writer.feed().call();
-    }
+    let outcomes = commit_first(site, group);
     let done = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Done(..)));
-    directory.statistics().record_commit(done.count());
+    site.directory.statistics().record_commit(done.count());
     let rest = group.split_off(outcomes.len());
     turns.ended(group, rest);
     let octets = group.iter().map(|queued| queued.task.octets()).sum();
-    followers.conclude(&served.context, group.drain(..).zip(outcomes).collect());
-    flusher.written(octets);
+    let ended = group.drain(..).zip(outcomes).collect();
+    site.followers.conclude(&site.served.context, ended);
+    site.flusher.written(octets);
 }
 
 #[cfg(test)]
@@ -248,7 +178,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
-    use crate::write::clustered::Foreign;
+    use crate::write::{catch_up::Foreign, partner::Needs};
 
     fn write() -> WriterCommand {
         WriterCommand::Task(Queued::of_server(Box::new(Foreign)))
@@ -262,7 +192,7 @@ mod tests {
         }
         let (mut turns, mut group, mut end) = (Turns::default(), Vec::new(), None);
         receive(&receiver, Duration::ZERO, (&mut turns, &mut end)).unwrap();
-        turns.next_group(&mut group, GROUP_LIMIT);
+        turns.next_group(&mut group, Needs::default().group_limit);
         (group.len(), end)
     }
 
