@@ -41,8 +41,8 @@ pub(crate) fn execute(
     let mut execution = Execution::new(directory, served, requested, transaction, &work);
     let result = match act(&mut execution) {
         // Decisions that were made without remaining steps cannot be trusted.
-        _ if work.budget.is_exhausted() => refused(execution, WriteRefusal::TooMuchWork.into()),
-        Err(error) => refused(execution, error),
+        _ if work.budget.is_exhausted() => refused(&execution, WriteRefusal::TooMuchWork.into()),
+        Err(error) => refused(&execution, error),
         Ok(success) => match execution.finish() {
             Ok(executed) => Ok((success, executed)),
             Err(error) => Err(Refusal::dirty(error)),
@@ -54,7 +54,7 @@ pub(crate) fn execute(
     }
 }
 
-fn refused<T>(execution: Execution<'_, '_>, error: OperationError) -> Result<T, Refusal> {
+fn refused<T>(execution: &Execution<'_, '_>, error: OperationError) -> Result<T, Refusal> {
     Err(Refusal {
         error,
         dirty: execution.is_dirty(),
