@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ironbark_directory::Append;
 use ironbark_runtime::{Clock, MonotonicTime};
-use ironbark_store::LogPlace;
+use ironbark_store::ClusterLogPlace;
 use tokio::{
     sync::mpsc::UnboundedReceiver,
     time::{Duration, sleep},
@@ -112,7 +112,7 @@ impl Appender {
 
     /// The end of the log, which a majority of etcd confirms. What the database lacks is delivered: the watch may be
     /// slow, or cut.
-    async fn end(&mut self, begun: MonotonicTime, patience: Duration) -> Option<LogPlace> {
+    async fn end(&mut self, begun: MonotonicTime, patience: Duration) -> Option<ClusterLogPlace> {
         loop {
             let next = self.member.keys.batch(self.member.shared.place().position.sequence + 1);
             let txn = Txn {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_config::cluster::ClusterConfig;
-use ironbark_store::LogPlace;
+use ironbark_store::ClusterLogPlace;
 use tokio::task::LocalSet;
 
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 const HEARD_S: i64 = 30;
 
 /// What `/tail` is compared with, and what is put with it.
-pub(crate) fn beginning(keys: &Keys, place: &LogPlace) -> Result<[Operation; 2], Failure> {
+pub(crate) fn beginning(keys: &Keys, place: &ClusterLogPlace) -> Result<[Operation; 2], Failure> {
     Ok([
         Operation::put(&keys.tail, &place::text(&place::with_generation(*place)?)),
         Operation::put(&keys.format, FORMAT),
@@ -32,7 +32,13 @@ pub(crate) fn beginning(keys: &Keys, place: &LogPlace) -> Result<[Operation; 2],
 ///
 /// # Errors
 /// There is a log; a server follows it; etcd does not answer.
-pub fn begin(config: &ClusterConfig, suffix: &str, place: &LogPlace, replaces: bool, now: i64) -> Result<(), String> {
+pub fn begin(
+    config: &ClusterConfig,
+    suffix: &str,
+    place: &ClusterLogPlace,
+    replaces: bool,
+    now: i64,
+) -> Result<(), String> {
     let overview = Overview::of(config, suffix)?;
     if overview.end.is_some() {
         if !replaces {
@@ -60,8 +66,8 @@ pub fn begin(config: &ClusterConfig, suffix: &str, place: &LogPlace, replaces: b
 async fn replace(
     config: &ClusterConfig,
     suffix: &str,
-    place: &LogPlace,
-    former: Option<LogPlace>,
+    place: &ClusterLogPlace,
+    former: Option<ClusterLogPlace>,
 ) -> Result<bool, Failure> {
     let keys = Keys::of(&config.prefix, suffix);
     let mut etcd = Etcd::new(Arc::new(config.clone()));

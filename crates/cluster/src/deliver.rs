@@ -1,7 +1,7 @@
 //! From keys of the log to batches for the writer.
 
 use ironbark_directory::{Closed, Received};
-use ironbark_store::{Batch, ChangeRecord, LogPlace, change::Position};
+use ironbark_store::{Batch, ChangeRecord, ClusterLogPlace, change::Position};
 
 use crate::{
     entry::{self, Content},
@@ -20,7 +20,7 @@ pub(crate) enum Stop {
     /// The database cannot follow it, and this is why.
     Closed(Closed, String),
     /// The log, whose end this is, no longer has what the database lacks: a copy of another server's may replace it.
-    TooOld(LogPlace, String),
+    TooOld(ClusterLogPlace, String),
 }
 
 impl From<Failure> for Stop {
@@ -56,7 +56,7 @@ pub(crate) async fn deliver(
     if batch.first().sequence != first {
         return Err(malformed(&key));
     }
-    let before = LogPlace {
+    let before = ClusterLogPlace {
         position: Position {
             generation: batch.first().generation,
             sequence: first - 1,

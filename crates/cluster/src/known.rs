@@ -11,7 +11,7 @@
 //! An etcd that has none of these never had the naming context, as far as anybody can tell.
 
 use ironbark_directory::Closed;
-use ironbark_store::LogPlace;
+use ironbark_store::ClusterLogPlace;
 
 use crate::{
     announce::Announced,
@@ -71,7 +71,7 @@ fn trace(found: &TxnResponse) -> Option<String> {
 ///
 /// # Errors
 /// etcd does not answer.
-pub(crate) async fn mark_lost(keys: &Keys, etcd: &mut Etcd, place: &LogPlace) -> Result<(), Failure> {
+pub(crate) async fn mark_lost(keys: &Keys, etcd: &mut Etcd, place: &ClusterLogPlace) -> Result<(), Failure> {
     let txn = Txn {
         compare: vec![Compare::absent(&keys.tail), Compare::absent(&keys.lost)],
         success: vec![Operation::put(&keys.lost, &place::text(place))],

@@ -16,7 +16,7 @@ use std::{
 
 use ironbark_directory::{Append, Closed, Received};
 use ironbark_runtime::{Clock, MonotonicTime};
-use ironbark_store::LogPlace;
+use ironbark_store::ClusterLogPlace;
 use tokio::time::timeout;
 
 use crate::Status;
@@ -48,7 +48,7 @@ struct State {
     /// Why the database cannot follow.
     closed: Option<Closed>,
     /// Where the database is.
-    place: LogPlace,
+    place: ClusterLogPlace,
     /// Number of the last change that the log is known to have.
     last: u64,
     /// Batches by the number of their first change.
@@ -109,7 +109,7 @@ impl fmt::Debug for Shared {
 
 impl Shared {
     /// Of a database that is at `place`; `belongs`: it has been of a log.
-    pub(crate) fn new(id: ServerId, patience: Duration, place: LogPlace, belongs: bool) -> Self {
+    pub(crate) fn new(id: ServerId, patience: Duration, place: ClusterLogPlace, belongs: bool) -> Self {
         let state = State {
             place,
             ..State::default()
@@ -135,12 +135,12 @@ impl Shared {
     }
 
     /// Where the database is.
-    pub(crate) fn place(&self) -> LogPlace {
+    pub(crate) fn place(&self) -> ClusterLogPlace {
         self.state().place
     }
 
     /// The log was read, up to a place.
-    pub(crate) fn joined(&self, tail: &LogPlace) {
+    pub(crate) fn joined(&self, tail: &ClusterLogPlace) {
         let mut state = self.state();
         state.generation = Some(tail.position.generation);
         state.is_joined = true;
@@ -176,7 +176,7 @@ impl Shared {
     }
 
     /// The database is there.
-    pub(crate) fn reached(&self, place: LogPlace) {
+    pub(crate) fn reached(&self, place: ClusterLogPlace) {
         let mut state = self.state();
         // The writer also says where it is before it tries again.
         state.is_stuck &= state.place == place;

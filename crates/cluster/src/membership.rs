@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use ironbark_config::cluster::ClusterConfig;
 use ironbark_directory::Seat;
 use ironbark_runtime::{Clock, MonotonicTime, process::host_name};
-use ironbark_store::LogPlace;
+use ironbark_store::ClusterLogPlace;
 use tokio::time::sleep;
 
 use crate::{
@@ -38,7 +38,7 @@ impl Membership {
         suffix: &str,
         config: Arc<ClusterConfig>,
         id: ServerId,
-        (place, belongs): (LogPlace, bool),
+        (place, belongs): (ClusterLogPlace, bool),
         (seat, folder): (Seat, Option<&Path>),
     ) -> Self {
         let absolute = folder.map(|folder| std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()));

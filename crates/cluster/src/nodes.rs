@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use ironbark_config::{DatabaseConfig, cluster::ClusterConfig};
 use ironbark_directory::{Configuration, NamingContext, Seat};
 use ironbark_runtime::{SessionTask, SessionThread, Sessions};
-use ironbark_store::{Database, LogPlace, StoreError};
+use ironbark_store::{ClusterLogPlace, Database, StoreError};
 
 use crate::{Host, Status, announce::farewell, membership::Membership, session::Session, tree::TreeSession};
 
@@ -117,7 +117,7 @@ impl MemberSessions {
 }
 
 /// Where the database is, and whether it was ever of a cluster.
-fn state(database: &Database) -> Result<(LogPlace, bool), StoreError> {
+fn state(database: &Database) -> Result<(ClusterLogPlace, bool), StoreError> {
     let snapshot = database.snapshot()?;
     let view = snapshot.view();
     Ok((view.log_place()?, view.is_of_a_cluster()?))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_config::cluster::ClusterConfig;
-use ironbark_store::LogPlace;
+use ironbark_store::ClusterLogPlace;
 use tokio::task::LocalSet;
 
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Overview {
     /// The place behind the last batch. `None`: there is no log yet.
-    pub end: Option<LogPlace>,
+    pub end: Option<ClusterLogPlace>,
     /// Number of the first change that the log has.
     pub first: Option<u64>,
     /// Whether the newest state is there instead of changes (cn=config).
@@ -78,7 +78,7 @@ impl Overview {
     ///
     /// # Errors
     /// No member answers, or not with a place: why the last one did not.
-    pub fn end(config: &ClusterConfig, suffix: &str) -> Result<Option<LogPlace>, String> {
+    pub fn end(config: &ClusterConfig, suffix: &str) -> Result<Option<ClusterLogPlace>, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
         LocalSet::new().block_on(&runtime, async {

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use ironbark_config::cluster::ClusterConfig;
 use ironbark_directory::{Closed, NamingContext, Seat};
 use ironbark_runtime::Clock;
-use ironbark_store::LogPlace;
+use ironbark_store::ClusterLogPlace;
 use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
     time::{sleep, timeout},
@@ -58,7 +58,7 @@ impl Session {
         suffix: &str,
         config: Arc<ClusterConfig>,
         id: ServerId,
-        state: (LogPlace, bool),
+        state: (ClusterLogPlace, bool),
         seat: (Seat, Option<&Path>),
         (context, host): (Arc<NamingContext>, Arc<dyn Host>),
     ) -> Self {
@@ -129,7 +129,7 @@ impl Session {
 
     /// Gets a copy, and then the session of the new database begins. Or returns when the log has what the database
     /// lacks after all: somebody has mended etcd.
-    async fn copy_or_log(&self, etcd: &mut Etcd, end: LogPlace) -> Result<(), String> {
+    async fn copy_or_log(&self, etcd: &mut Etcd, end: ClusterLogPlace) -> Result<(), String> {
         let mut copy = std::pin::pin!(self.fetcher().fetch(end));
         loop {
             tokio::select! {
@@ -240,7 +240,7 @@ impl Session {
 
     /// The end of the log, and the revision of etcd at which it was read. A log that is not there begins with this
     /// database.
-    async fn tail(&self, etcd: &mut Etcd) -> Result<(LogPlace, i64), Stop> {
+    async fn tail(&self, etcd: &mut Etcd) -> Result<(ClusterLogPlace, i64), Stop> {
         for _ in 0..BEGINNINGS {
             if let Some(tail) = self.read_tail(etcd).await? {
                 return Ok(tail);
@@ -253,7 +253,7 @@ impl Session {
     }
 
     /// The end of the log, if there is one.
-    async fn read_tail(&self, etcd: &mut Etcd) -> Result<Option<(LogPlace, i64)>, Stop> {
+    async fn read_tail(&self, etcd: &mut Etcd) -> Result<Option<(ClusterLogPlace, i64)>, Stop> {
         let found = etcd.range(&RangeRequest::one(&self.member.keys.tail)).await?;
         if let Some(pair) = found.kvs.first() {
             let tail = place::read(&pair.value.0)
@@ -292,7 +292,7 @@ impl Session {
     }
 
     /// Reads the batches that the database lacks.
-    async fn read(&self, etcd: &mut Etcd, tail: &LogPlace) -> Result<(), Stop> {
+    async fn read(&self, etcd: &mut Etcd, tail: &ClusterLogPlace) -> Result<(), Stop> {
         let place = self.member.shared.place();
         let mut next = place.position.sequence + 1;
         while next <= tail.position.sequence {
@@ -324,7 +324,7 @@ impl Session {
     }
 
     /// Whether the database can be a part of this log's history, as far as the end of the log says.
-    fn check(place: &LogPlace, tail: &LogPlace) -> Result<(), Stop> {
+    fn check(place: &ClusterLogPlace, tail: &ClusterLogPlace) -> Result<(), Stop> {
         let diverged = |why: &str| Err(diverged(why));
         let (mine, theirs) = (place.position, tail.position);
         if mine.generation != theirs.generation && mine.generation != 0 {
@@ -345,7 +345,7 @@ fn diverged(why: &str) -> Stop {
 }
 
 /// The log has not begun with this database.
-fn other_history(place: &LogPlace, tail: &LogPlace) -> Stop {
+fn other_history(place: &ClusterLogPlace, tail: &ClusterLogPlace) -> Stop {
     if place.is_empty() {
         return too_old(place, tail);
     }
@@ -354,7 +354,7 @@ fn other_history(place: &LogPlace, tail: &LogPlace) -> Stop {
 
 /// The log no longer has what the database lacks. It may be replaced if it has nothing, or is a part of this log's
 /// history.
-fn too_old(place: &LogPlace, tail: &LogPlace) -> Stop {
+fn too_old(place: &ClusterLogPlace, tail: &ClusterLogPlace) -> Stop {
     let next = place.position.sequence + 1;
     let why = format!("the log no longer has change {next}: the database needs a copy of another server's");
     if place.is_empty() || place.position.generation == tail.position.generation {

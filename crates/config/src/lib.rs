@@ -48,8 +48,8 @@ mod words;
 
 pub use class::{ClassPlace, ConfigClass};
 pub use database::{
-    Checkpoint, DatabaseConfig, EnvironmentFlags, IndexKinds, IndexSetting, MdbConfig, Require, Restrict, Secret,
-    SecurityFactors, Subordinate,
+    CheckpointInterval, DatabaseConfig, EnvironmentFlags, IndexKinds, IndexSetting, MdbConfig, Require, Restrict,
+    Secret, SecurityFactors, Subordinate,
 };
 pub use error::{ConfigError, Notice, NoticeKind, SettingError, Subject};
 pub use global::{

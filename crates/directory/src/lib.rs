@@ -78,14 +78,14 @@ pub use place::{
 pub use reactor::{
     held::{Held, HeldUntil},
     long_searches::{HandedOver, Stepped},
-    worker::{Batch, Started, Worker},
+    worker::{RequestBatch, Started, Worker},
 };
 pub use recent::RECENT as RECENT_ATTRIBUTE;
 pub use reconfigure::{
     ExternalFactory, Factories, OverlayFactory, OwnUrl, Prepared, Renewal, RootDseFactory, ServerIdFactory, TreeFactory,
 };
 pub use replica::{
-    Absent, AbsentSlice, AttributeChoice, CookiePlace, Incoming, InitialLoad, LogPlace, LogStep, LoggedChange,
+    Absent, AbsentSlice, AttributeChoice, ChangeLogPlace, CookiePlace, Incoming, InitialLoad, LogStep, LoggedChange,
     LoggedOperation, OutcomeKind, ReplicaMapping, ReplicaOutcome, ReplicaSession, Replicated, ReplicatedEntry,
     ReplicatedTree, begin_initial_load, replicate, replicate_absent, replicate_tree, room_for_absent, room_for_replica,
 };

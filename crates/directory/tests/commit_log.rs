@@ -12,7 +12,7 @@ use std::{
 
 use ironbark_directory::{Append, CommitLog, Received, Seat, Turn};
 use ironbark_harness::{Site, peer};
-use ironbark_store::{Batch, LogPlace, change::Position};
+use ironbark_store::{Batch, ClusterLogPlace, change::Position};
 
 /// The batches of a log.
 type Batches = Arc<Mutex<Vec<Arc<Received>>>>;
@@ -34,8 +34,8 @@ struct Faults {
     marks: AtomicU8,
 }
 
-fn origin() -> LogPlace {
-    LogPlace {
+fn origin() -> ClusterLogPlace {
+    ClusterLogPlace {
         position: Position {
             generation: 7,
             sequence: 0,
@@ -45,13 +45,13 @@ fn origin() -> LogPlace {
 }
 
 impl ServerLog {
-    fn end_now(&self) -> LogPlace {
+    fn end_now(&self) -> ClusterLogPlace {
         let batches = self.batches.lock().unwrap();
         batches.last().map_or_else(origin, |last| last.behind)
     }
 
     /// The answer to who wants to append behind a place. A server that was overtaken gets the batches.
-    fn judge(&self, place: LogPlace) -> Append {
+    fn judge(&self, place: ClusterLogPlace) -> Append {
         if self.faults.is_away.load(SeqCst) {
             return Append::Away;
         }
@@ -67,9 +67,9 @@ impl CommitLog for ServerLog {
     fn generation(&self) -> Option<u64> {
         Some(origin().position.generation)
     }
-    fn reached(&self, _: LogPlace) {}
+    fn reached(&self, _: ClusterLogPlace) {}
     fn kept(&self, _: u64) {}
-    fn next(&self, place: LogPlace) -> Option<Arc<Received>> {
+    fn next(&self, place: ClusterLogPlace) -> Option<Arc<Received>> {
         if self.faults.is_late.load(SeqCst) {
             return None;
         }
@@ -78,11 +78,11 @@ impl CommitLog for ServerLog {
         let mut pairs = begins.zip(batches.iter());
         pairs.find(|(begin, _)| *begin == place).map(|(_, one)| Arc::clone(one))
     }
-    fn turn(&self, place: LogPlace, _: Duration) -> Turn {
+    fn turn(&self, place: ClusterLogPlace, _: Duration) -> Turn {
         let is_behind = !self.faults.is_late.load(SeqCst) && place != self.end_now();
         if is_behind { Turn::Behind } else { Turn::Mine }
     }
-    fn append(&self, place: LogPlace, batch: &[u8], last: u64, _: bool, _: Duration) -> Append {
+    fn append(&self, place: ClusterLogPlace, batch: &[u8], last: u64, _: bool, _: Duration) -> Append {
         let append = self.judge(place);
         if append == Append::Committed {
             self.batches.lock().unwrap().push(Arc::new(Received {
@@ -93,10 +93,10 @@ impl CommitLog for ServerLog {
         }
         append
     }
-    fn confirm(&self, place: LogPlace, _: Duration) -> Append {
+    fn confirm(&self, place: ClusterLogPlace, _: Duration) -> Append {
         self.judge(place)
     }
-    fn end(&self, _: Duration) -> Option<LogPlace> {
+    fn end(&self, _: Duration) -> Option<ClusterLogPlace> {
         Some(self.end_now())
     }
     fn may_be_older_than(&self, _: Duration) -> bool {
@@ -108,7 +108,7 @@ impl CommitLog for ServerLog {
     fn patience(&self) -> Duration {
         Duration::from_secs(3)
     }
-    fn failed(&self, _: LogPlace, _: &str) {}
+    fn failed(&self, _: ClusterLogPlace, _: &str) {}
 }
 
 /// A server whose database takes its changes from these batches.

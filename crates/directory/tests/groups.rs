@@ -12,7 +12,7 @@ use std::{
 
 use ironbark_directory::{
     OperationError, Started,
-    overlay::{Applied, EffectHooks, Execution, Overlay},
+    overlay::{AppliedEffect, EffectHooks, Execution, Overlay},
 };
 use ironbark_harness::{Site, read_answer};
 use ironbark_ldap_proto::{AddRequest, Attribute, MessageId, Request, frame, message::encode_request};
@@ -28,7 +28,7 @@ struct Referee {
 }
 
 impl EffectHooks for Referee {
-    fn in_transaction(&self, _: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
+    fn in_transaction(&self, _: &mut Execution<'_, '_>, applied: AppliedEffect<'_>) -> Result<(), OperationError> {
         let Effect::Add { dn, .. } = applied.effect else {
             return Ok(());
         };

@@ -8,7 +8,7 @@ use std::{
 use ironbark_directory::{Directory, SyncCookie};
 use ironbark_runtime::{SessionTask, SessionThread, Sessions};
 
-use crate::{Line, Status, StrictRefreshes, session::Session, status::SharedStatus};
+use crate::{ConsumerStatus, StrictRefreshes, SyncreplLine, session::Session, status::SharedStatus};
 
 /// Cookies that are still to be used.
 type Given = Arc<Mutex<BTreeMap<u16, SyncCookie>>>;
@@ -31,7 +31,7 @@ impl Consumers {
 
     /// Lets exactly these consumers run. One whose line is as it was goes on; one whose line is another begins anew;
     /// one that is not among them ends at once. If the system has no thread for them, the log says so.
-    pub fn run(&self, lines: Vec<Line>) {
+    pub fn run(&self, lines: Vec<SyncreplLine>) {
         let keyed = lines.into_iter().map(|line| (line.key(), Arc::new(line)));
         if let Err(error) = self.0.run(keyed.collect()) {
             tracing::error!(target: "any", "syncrepl: cannot start: {error}");
@@ -39,7 +39,7 @@ impl Consumers {
     }
 
     /// What the consumers are doing, in the order of their databases and numbers.
-    pub fn status(&self) -> Vec<Status> {
+    pub fn status(&self) -> Vec<ConsumerStatus> {
         self.0.status(|_, running| running.status.read())
     }
 
@@ -61,21 +61,21 @@ struct ConsumerSessions {
 /// A consumer that runs.
 #[derive(Clone)]
 struct RunningConsumer {
-    line: Arc<Line>,
+    line: Arc<SyncreplLine>,
     status: Arc<SharedStatus>,
 }
 
 impl Sessions for ConsumerSessions {
     /// A consumer by its database and the number of its line.
     type Key = (String, u16);
-    type Order = Arc<Line>;
+    type Order = Arc<SyncreplLine>;
     type Running = RunningConsumer;
 
-    fn obeys(&self, running: &RunningConsumer, line: &Arc<Line>) -> bool {
+    fn obeys(&self, running: &RunningConsumer, line: &Arc<SyncreplLine>) -> bool {
         running.line == *line
     }
 
-    fn begin(&self, _: &(String, u16), line: &Arc<Line>) -> Option<(RunningConsumer, SessionTask)> {
+    fn begin(&self, _: &(String, u16), line: &Arc<SyncreplLine>) -> Option<(RunningConsumer, SessionTask)> {
         let status = Arc::new(SharedStatus::new(line));
         let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
         let session = Session::new(

@@ -5,9 +5,9 @@
 
 mod changelog;
 mod comparison;
+mod consumer;
 mod consumers;
 mod dir_sync;
-mod follower;
 mod line;
 mod lines;
 mod log_entry;
@@ -21,14 +21,14 @@ mod told;
 mod tree;
 
 pub use changelog::Changelog;
+pub use consumer::{Consumer, Counts, Stop};
 pub use consumers::Consumers;
 pub use dir_sync::DirSync;
-pub use follower::{Counts, Follower, Stop};
-pub use line::{Line, SyncSearch};
+pub use line::{SyncSearch, SyncreplLine};
 pub use lines::lines;
 pub use log_entry::Logged;
 pub use machine::{Again, Begin, Machine, Order, Violation};
 pub use message::{Info, Message};
 pub use retry::Retries;
-pub use status::{Phase, Status};
+pub use status::{ConsumerStatus, Phase};
 pub use strict::StrictRefreshes;

@@ -10,7 +10,7 @@ use crate::{Changelog, DirSync};
 
 /// One line `syncrepl` of a database (`slapd.conf(5)`).
 #[derive(Clone, PartialEq, Debug)]
-pub struct Line {
+pub struct SyncreplLine {
     /// Naming context of the database.
     pub suffix: String,
     /// `rid`.
@@ -43,7 +43,7 @@ pub struct Line {
     pub patience: Option<Duration>,
 }
 
-impl Line {
+impl SyncreplLine {
     /// What names the consumer in this server: its database and its number.
     pub(crate) fn key(&self) -> (String, u16) {
         (self.suffix.clone(), self.number)

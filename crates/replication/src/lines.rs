@@ -14,7 +14,7 @@ use ironbark_model::{Dn, ldap_url::UrlScope};
 use ironbark_store::Scope as StoreScope;
 
 use crate::{
-    Changelog, DirSync, Line, SyncSearch,
+    Changelog, DirSync, SyncSearch, SyncreplLine,
     changelog::{STAMPS, UNIQUE_ID},
     dir_sync, log_entry,
 };
@@ -30,7 +30,7 @@ const EVERYTHING: &str = "(objectclass=*)";
 
 /// The consumers that a configuration has. As in slapd, a line whose provider is this server and whose base is the
 /// database's own is skipped, so that all servers may have the same lines.
-pub fn lines(configuration: &Configuration, server_id: u16) -> Vec<Line> {
+pub fn lines(configuration: &Configuration, server_id: u16) -> Vec<SyncreplLine> {
     let mut all = Vec::new();
     for context in &configuration.contexts {
         let lines = context.settings.syncrepl.iter().filter(|line| !line.is_own);
@@ -41,13 +41,13 @@ pub fn lines(configuration: &Configuration, server_id: u16) -> Vec<Line> {
 }
 
 /// What the line leaves open of TLS is as the server itself has it.
-fn with_tls(mut line: Line, server: &TlsConfig) -> Line {
+fn with_tls(mut line: SyncreplLine, server: &TlsConfig) -> SyncreplLine {
     line.connection.tls = server.of_connection(&line.connection.tls);
     line
 }
 
 /// `None`: the database has no rootdn, which the loader refuses.
-fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Option<Line> {
+fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Option<SyncreplLine> {
     let (scope, held) = match line.scope {
         UrlScope::Base => (Scope::BaseObject, StoreScope::Base),
         UrlScope::OneLevel => (Scope::SingleLevel, StoreScope::OneLevel),
@@ -79,7 +79,7 @@ fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Opt
         author: context.settings.root_dn.clone()?,
     };
     let step = |step: &RetryStep| (step.seconds, step.count);
-    Some(Line {
+    Some(SyncreplLine {
         suffix: context
             .suffixes()
             .first()

@@ -15,7 +15,7 @@ use ironbark_model::ResultCode;
 use tokio::time::{sleep, timeout};
 
 use crate::{
-    Again, Begin, Follower, Line, Machine, Message, Retries, Stop, Violation,
+    Again, Begin, Consumer, Machine, Message, Retries, Stop, SyncreplLine, Violation,
     comparison::{Comparisons, Verdict},
     status::{Phase, SharedStatus},
     strict::{StrictRefresh, StrictRefreshes},
@@ -54,8 +54,8 @@ pub(crate) enum Failure {
 /// A consumer at work.
 pub(crate) struct Session {
     directory: Arc<Directory>,
-    line: Arc<Line>,
-    follower: Follower,
+    line: Arc<SyncreplLine>,
+    consumer: Consumer,
     status: Arc<SharedStatus>,
     retries: Retries,
     /// Searches that ended with a demand for another one at once.
@@ -75,7 +75,7 @@ impl Session {
     /// A consumer that begins with `given`, or what the database has.
     pub(crate) fn new(
         directory: Arc<Directory>,
-        line: Arc<Line>,
+        line: Arc<SyncreplLine>,
         status: Arc<SharedStatus>,
         given: Option<SyncCookie>,
         strict: StrictRefreshes,
@@ -85,7 +85,7 @@ impl Session {
             machine = machine.with_log();
         }
         Self {
-            follower: Follower::new(Arc::clone(&directory), Arc::clone(&line.mapping), machine),
+            consumer: Consumer::new(Arc::clone(&directory), Arc::clone(&line.mapping), machine),
             retries: Retries::new(line.retries.clone()),
             told: Told::of(&line),
             directory,
@@ -113,7 +113,7 @@ impl Session {
                     Some(Duration::ZERO)
                 }
                 Ok(Again::FallBack(reason)) => self.fall_back(&reason),
-                Err(failure) if self.follower.has_gap() || matches!(failure, Failure::Gap(_)) => {
+                Err(failure) if self.consumer.has_gap() || matches!(failure, Failure::Gap(_)) => {
                     self.compares_anew = true;
                     self.fall_back(&failure.to_string())
                 }
@@ -130,7 +130,7 @@ impl Session {
                 Ok(Again::AfterRetry(code, text)) => self.failed(&ended_with(code, &text)),
                 Err(failure) => self.failed(&failure.to_string()),
             };
-            self.follower.stop();
+            self.consumer.stop();
             let Some(wait) = wait else {
                 return tracing::error!(target: "any", "syncrepl rid={:03}: giving up, as retry says", self.line.rid);
             };
@@ -183,10 +183,10 @@ impl Session {
 
     /// One search, from the connection to its end.
     async fn search(&mut self) -> Result<Again, Failure> {
-        while !self.follower.is_ready()? {
+        while !self.consumer.is_ready()? {
             sleep(INDEX_PERIOD).await;
         }
-        self.follower.settle_vector().await?;
+        self.consumer.settle_vector().await?;
         let client = Client::connect(&self.line.connection).await?;
         let now = self.directory.clock().now();
         self.status.update(|status| {
@@ -207,7 +207,7 @@ impl Session {
     }
 
     async fn follow(&mut self, client: &Client) -> Result<Again, Failure> {
-        let begin = self.follower.begin()?;
+        let begin = self.consumer.begin()?;
         self.refreshed = false;
         self.told = Told::of(&self.line);
         let (rid, cookie) = (self.line.rid, &begin.cookie);
@@ -216,7 +216,7 @@ impl Session {
         let mut stream = self.begin(client, &begin)?;
         let mut comparisons = Comparisons::of(client, &self.directory, &self.line.mapping);
         loop {
-            let compares = self.refreshed && self.follower.follows();
+            let compares = self.refreshed && self.consumer.follows();
             let message = tokio::select! {
                 message = self.next(&mut stream) => message?,
                 verdict = comparisons.next(), if compares => {
@@ -227,7 +227,7 @@ impl Session {
             tracing::debug!(target: "sync", "syncrepl rid={rid:03} {message}");
             self.contact(&message);
             self.told.see(&message);
-            let again = self.follower.take(message).await?;
+            let again = self.consumer.take(message).await?;
             self.note_progress();
             if let Some(again) = again {
                 if matches!(again, Again::AfterInterval | Again::InLog) {
@@ -235,7 +235,7 @@ impl Session {
                 }
                 return Ok(again);
             }
-            if self.follower.follows() && !self.refreshed {
+            if self.consumer.follows() && !self.refreshed {
                 self.refresh_ended();
                 stream = stream.with_timeout(None);
             }
@@ -246,10 +246,10 @@ impl Session {
     /// the provider is silent.
     async fn next(&mut self, stream: &mut SearchStream) -> Result<Message, Failure> {
         loop {
-            let item = if self.follower.has_unsettled() {
+            let item = if self.consumer.has_unsettled() {
                 tokio::select! {
                     item = stream.next() => item?,
-                    settled = self.follower.settle() => {
+                    settled = self.consumer.settle() => {
                         settled?;
                         continue;
                     }
@@ -328,7 +328,7 @@ impl Session {
 
     fn note_progress(&mut self) {
         let places = self.places();
-        let counts = self.follower.counts();
+        let counts = self.consumer.counts();
         self.status.update(|status| {
             status.entries = counts.entries;
             status.deletes = counts.deletes + counts.absent;
@@ -346,7 +346,7 @@ impl Session {
     }
 
     fn places(&self) -> SyncPlaces {
-        self.told.places(self.follower.has_part(), self.refreshed)
+        self.told.places(self.consumer.has_part(), self.refreshed)
     }
 
     fn refresh_ended(&mut self) {
@@ -356,13 +356,13 @@ impl Session {
             tracing::warn!(target: "any", "syncrepl rid={rid:03}: the content is refreshed, clients are served again");
         }
         self.retries.succeeded();
-        let counts = self.follower.counts();
+        let counts = self.consumer.counts();
         tracing::info!(
             target: "sync",
             "syncrepl rid={:03} refresh completed: {} entries, {} deletes, {} absent",
             self.line.rid, counts.entries, counts.deletes, counts.absent
         );
-        let follows = self.follower.follows();
+        let follows = self.consumer.follows();
         // Entries without places mean something now.
         let places = self.places();
         self.status.update(|status| {
@@ -378,7 +378,7 @@ impl Session {
 }
 
 /// Who is meant by a search, if the bind does not say so. A SASL mechanism has assumed the identity before.
-pub(crate) fn proxied(line: &Line) -> Option<Control<ProxiedAuthorization<'_>>> {
+pub(crate) fn proxied(line: &SyncreplLine) -> Option<Control<ProxiedAuthorization<'_>>> {
     let bind = &line.connection.bind;
     let is_wanted = !bind.authorization_id.is_empty() && bind.method != ironbark_client::BindMethod::Sasl;
     is_wanted.then(|| Control::critical(ProxiedAuthorization(bind.authorization_id.as_bytes())))

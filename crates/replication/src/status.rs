@@ -6,7 +6,7 @@ use ironbark_directory::{SyncContent, SyncPlaces};
 use ironbark_runtime::WallTime;
 
 use crate::{
-    Line,
+    SyncreplLine,
     told::{self, Told},
 };
 
@@ -23,7 +23,7 @@ pub enum Phase {
 
 /// What a consumer is doing, and what it has last done.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Status {
+pub struct ConsumerStatus {
     /// `rid` of its line.
     pub rid: u16,
     /// Number of its line, which no other line of its database has.
@@ -67,7 +67,7 @@ pub struct Status {
     pub deletes: u64,
 }
 
-impl Status {
+impl ConsumerStatus {
     /// The `rid` in so many digits. If earlier lines of the database have the same one, it is followed by `-2` and so
     /// on.
     pub fn name(&self, digits: usize) -> String {
@@ -81,13 +81,13 @@ impl Status {
 
 /// The status of a consumer, which its session writes and others read.
 #[derive(Debug)]
-pub(crate) struct SharedStatus(Mutex<Status>);
+pub(crate) struct SharedStatus(Mutex<ConsumerStatus>);
 
 impl SharedStatus {
-    pub(crate) fn new(line: &Line) -> Self {
+    pub(crate) fn new(line: &SyncreplLine) -> Self {
         let places = Told::of(line).places(false, false);
         let providers: Vec<String> = line.connection.urls.iter().map(ToString::to_string).collect();
-        Self(Mutex::new(Status {
+        Self(Mutex::new(ConsumerStatus {
             rid: line.rid,
             number: line.number,
             suffix: line.suffix.clone(),
@@ -111,11 +111,11 @@ impl SharedStatus {
         }))
     }
 
-    pub(crate) fn read(&self) -> Status {
+    pub(crate) fn read(&self) -> ConsumerStatus {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn update(&self, change: impl FnOnce(&mut Status)) {
+    pub(crate) fn update(&self, change: impl FnOnce(&mut ConsumerStatus)) {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }

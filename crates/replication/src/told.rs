@@ -3,7 +3,7 @@
 use ironbark_directory::{LOGGED_PLACE_ATTRIBUTE, PLACE_ATTRIBUTE, SyncContent, SyncPlaces};
 use ironbark_ldap_proto::{Scope, controls::EntryState};
 
-use crate::{Line, Message};
+use crate::{Message, SyncreplLine};
 
 /// What a search has shown so far.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct Told {
 
 impl Told {
     /// Nothing has come yet.
-    pub(crate) fn of(line: &Line) -> Self {
+    pub(crate) fn of(line: &SyncreplLine) -> Self {
         let mut asked = line.request.attributes.iter();
         let asks = asked.any(|name| name.eq_ignore_ascii_case(PLACE_ATTRIBUTE));
         Self {
@@ -72,7 +72,7 @@ impl Told {
 }
 
 /// What of the provider's content a consumer gets by its line and by what it was told. `None`: that is not known.
-pub(crate) fn content(line: &Line, places: SyncPlaces) -> Option<SyncContent> {
+pub(crate) fn content(line: &SyncreplLine, places: SyncPlaces) -> Option<SyncContent> {
     let is_filtered = !line.mapping.filter.is_empty();
     let is_whole = line.request.scope == Scope::WholeSubtree && line.mapping.local_base.pretty() == line.suffix;
     match places {

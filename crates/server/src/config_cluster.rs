@@ -15,7 +15,7 @@ use ironbark_config::{
 };
 use ironbark_directory::{Append, Closed, CommonTree, OperationError, TreeLog};
 use ironbark_model::ResultCode;
-use ironbark_store::LogPlace;
+use ironbark_store::ClusterLogPlace;
 
 /// The longest time until a tree that could not be taken is tried again, in calls of the session.
 const MOST_CALLS: u32 = 32;
@@ -31,12 +31,12 @@ pub(crate) struct ConfigCluster {
 struct State {
     log: Option<Arc<dyn TreeLog>>,
     /// Where the tree in force is.
-    place: Option<LogPlace>,
+    place: Option<ClusterLogPlace>,
     /// What all servers had there. `None`: it was not read since the start.
     common: Option<Arc<Tree>>,
     failed: Option<FailedTree>,
     /// What a majority has said since the batch began.
-    asked: Option<Result<LogPlace, Closed>>,
+    asked: Option<Result<ClusterLogPlace, Closed>>,
     /// Whether another server came before the change that was just refused.
     was_overtaken: bool,
 }
@@ -44,7 +44,7 @@ struct State {
 /// A tree that could not be put into force here.
 #[derive(Clone, Copy)]
 struct FailedTree {
-    place: LogPlace,
+    place: ClusterLogPlace,
     /// Calls until the next attempt, and until the one after that.
     next: u32,
     wait: u32,
@@ -52,13 +52,13 @@ struct FailedTree {
 
 /// What was put into the cluster, and is to be put into force here.
 pub(crate) struct Published {
-    place: LogPlace,
+    place: ClusterLogPlace,
     common: Tree,
 }
 
 impl Published {
     /// Its place.
-    pub(crate) fn place(&self) -> LogPlace {
+    pub(crate) fn place(&self) -> ClusterLogPlace {
         self.place
     }
 }
@@ -107,7 +107,7 @@ impl ConfigCluster {
     }
 
     /// Where the tree is.
-    pub(crate) fn place(&self) -> Option<LogPlace> {
+    pub(crate) fn place(&self) -> Option<ClusterLogPlace> {
         self.state().place
     }
 
@@ -129,7 +129,7 @@ impl ConfigCluster {
         let mut state = self.state();
         state.asked = Some(asked);
         let newest = asked?;
-        let has = |place: LogPlace| place.position.sequence >= newest.position.sequence;
+        let has = |place: ClusterLogPlace| place.position.sequence >= newest.position.sequence;
         if state.common.is_some() && state.place.is_some_and(has) {
             return Ok(());
         }
@@ -178,7 +178,7 @@ impl ConfigCluster {
     }
 
     /// Says that a tree cannot be put into force here.
-    pub(crate) fn failed(&self, place: LogPlace, why: &str) {
+    pub(crate) fn failed(&self, place: ClusterLogPlace, why: &str) {
         let log = {
             let mut state = self.state();
             let before = state.failed.filter(|failed| failed.place == place);
@@ -240,7 +240,7 @@ impl ConfigCluster {
     pub(crate) fn begin(&self, tree: &Tree) -> Result<Published, OperationError> {
         let log = self.log().ok_or(Closed::NotJoined)?;
         let common = tree.common(None);
-        let (end, place) = log.put(LogPlace::default(), common.to_ldif());
+        let (end, place) = log.put(ClusterLogPlace::default(), common.to_ldif());
         end.result()?;
         tracing::info!(target: "any", "cluster: cn=config: that of the cluster begins with this server's");
         Ok(Published { place, common })
@@ -306,12 +306,12 @@ mod tests {
         render(&ironbark_config::load("slapd.conf", &Memory::file("slapd.conf", text), &registry()).unwrap())
     }
 
-    fn place(sequence: u64) -> LogPlace {
+    fn place(sequence: u64) -> ClusterLogPlace {
         let position = Position {
             generation: 1,
             sequence,
         };
-        LogPlace {
+        ClusterLogPlace {
             position,
             chain: [1; 16],
         }
@@ -335,11 +335,11 @@ mod tests {
         fn ask(&self) -> CommonTree {
             self.known()
         }
-        fn put(&self, before: LogPlace, _: Vec<u8>) -> (Append, LogPlace) {
+        fn put(&self, before: ClusterLogPlace, _: Vec<u8>) -> (Append, ClusterLogPlace) {
             (self.0, place(before.position.sequence + 1))
         }
-        fn reached(&self, _: LogPlace) {}
-        fn failed(&self, _: LogPlace, _: &str) {}
+        fn reached(&self, _: ClusterLogPlace) {}
+        fn failed(&self, _: ClusterLogPlace, _: &str) {}
     }
 
     /// A server that has the tree of change 1.

@@ -18,7 +18,7 @@ use ironbark_directory::{
 };
 use ironbark_model::{Entry, ResultCode, Schema};
 use ironbark_overlays::registry;
-use ironbark_store::{Csn, LogPlace};
+use ironbark_store::{ClusterLogPlace, Csn};
 
 use crate::{
     config_cluster::{ConfigCluster, News, Published},
@@ -381,7 +381,7 @@ impl InMemoryTree for ConfigTree {
         self.cluster.follow(log);
     }
 
-    fn place(&self) -> Option<LogPlace> {
+    fn place(&self) -> Option<ClusterLogPlace> {
         self.cluster.place()
     }
 

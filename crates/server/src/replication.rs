@@ -8,9 +8,9 @@ use std::{
 
 use ironbark_cluster::{Host, Nodes};
 use ironbark_config::syncrepl::Syncrepl;
-use ironbark_directory::{CookiePlace, LogPlace, NamingContext, Service, SyncCookie};
+use ironbark_directory::{ChangeLogPlace, CookiePlace, NamingContext, Service, SyncCookie};
 use ironbark_model::{Dn, Schema};
-use ironbark_replication::{Consumers, Status, StrictRefreshes, lines};
+use ironbark_replication::{ConsumerStatus, Consumers, StrictRefreshes, lines};
 use ironbark_store::{Database, StoreError};
 
 /// How long searches of a database that is replaced may go on. Others are refused meanwhile.
@@ -46,7 +46,7 @@ impl Replication {
     }
 
     /// What the consumers are doing.
-    pub(crate) fn status(&self) -> Vec<Status> {
+    pub(crate) fn status(&self) -> Vec<ConsumerStatus> {
         self.consumers.status()
     }
 
@@ -148,7 +148,7 @@ impl Host for OfCopies {
 /// Whether the database follows a server of another kind, and no refresh has come to its end.
 fn has_no_place(context: &NamingContext) -> bool {
     let lines = || context.settings.syncrepl.iter();
-    lines().any(Syncrepl::follows_changelog) && LogPlace::of_database(context).is_ok_and(|place| place.is_none())
+    lines().any(Syncrepl::follows_changelog) && ChangeLogPlace::of_database(context).is_ok_and(|place| place.is_none())
         || lines().any(|line| line.dir_sync) && CookiePlace::of_database(context).is_ok_and(|place| place.is_none())
 }
 

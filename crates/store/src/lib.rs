@@ -60,7 +60,7 @@ pub use database::{
 };
 pub use derived::{Derived, DerivedAttribute, DerivedAttributes, DerivedCandidates, FilterItem, Purpose, Wanted};
 pub use error::StoreError;
-pub use log::{Batch, ChangeRows, LogLimits, LogPlace, LogState, TrimStep};
+pub use log::{Batch, ChangeRows, ClusterLogPlace, LogLimits, LogState, TrimStep};
 pub use options::{DatabaseOptions, IndexDefinition};
 pub use plan::{Candidates, Plan, PlannedTerm, TermKind, UnindexedTerm};
 pub use scope::Scope;

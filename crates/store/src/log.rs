@@ -12,7 +12,7 @@ mod trim;
 pub(crate) mod uncovered;
 
 pub(crate) use batch::BatchWriter;
-pub use batch::{Batch, LogPlace};
+pub use batch::{Batch, ClusterLogPlace};
 pub use trim::{LogLimits, TrimStep};
 
 use std::{borrow::Cow, collections::BTreeSet, ops::Bound};
@@ -208,7 +208,7 @@ impl<'v> View<'v> {
     ///
     /// # Errors
     /// The storage failed, or is damaged.
-    pub fn log_place(&self) -> Result<LogPlace, StoreError> {
+    pub fn log_place(&self) -> Result<ClusterLogPlace, StoreError> {
         let number = |row| self.tables().number(self.txn, row);
         let row = match self.tables().meta(self.txn, MetaRow::Chain)? {
             None if number(MetaRow::NextEntry)? > 1 => self.tables().meta(self.txn, MetaRow::Identifier)?,
@@ -217,7 +217,7 @@ impl<'v> View<'v> {
         let chain = row.map_or(Ok([0; 16]), |bytes| {
             bytes.try_into().map_err(|_| damaged("the chain in `meta`"))
         })?;
-        Ok(LogPlace {
+        Ok(ClusterLogPlace {
             position: Position {
                 generation: number(MetaRow::Generation)?,
                 sequence: number(MetaRow::Sequence)?,

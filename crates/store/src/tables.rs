@@ -248,7 +248,7 @@ pub(crate) enum MetaRow {
     Uncovered,
     /// See [`crate::View::derived_version`].
     DerivedVersion,
-    /// See [`crate::LogPlace::chain`]. Absent: zeros.
+    /// See [`crate::ClusterLogPlace::chain`]. Absent: zeros.
     Chain,
 }
 

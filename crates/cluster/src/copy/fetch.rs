@@ -4,7 +4,7 @@ use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt, sync::Arc};
 
 use ironbark_directory::{NamingContext, open};
 use ironbark_runtime::spawn_named;
-use ironbark_store::{LogPlace, Staging};
+use ironbark_store::{ClusterLogPlace, Staging};
 use tokio::{runtime::Builder, sync::oneshot, task::LocalSet};
 
 use super::{Host, receive::receive_copy};
@@ -23,7 +23,7 @@ impl Fetcher {
     ///
     /// # Errors
     /// The copy could not be stored, or was not sound: why.
-    pub(crate) async fn fetch(self, end: LogPlace) -> Result<(), String> {
+    pub(crate) async fn fetch(self, end: ClusterLogPlace) -> Result<(), String> {
         let (done, result) = oneshot::channel();
         let (_wanted, unwanted) = oneshot::channel::<()>();
         spawn_named("copy", move || {
@@ -35,7 +35,7 @@ impl Fetcher {
     }
 
     /// The same, on the thread.
-    fn run(self, end: LogPlace, unwanted: oneshot::Receiver<()>) -> Result<(), String> {
+    fn run(self, end: ClusterLogPlace, unwanted: oneshot::Receiver<()>) -> Result<(), String> {
         let settings = &self.context.settings;
         let folder = settings.directory.clone();
         let staging = Staging::new(&folder).map_err(|error| error.to_string())?;

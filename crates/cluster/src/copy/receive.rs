@@ -239,7 +239,7 @@ fn is_of_the_disk(error: &io::Error) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
-    use ironbark_store::LogPlace;
+    use ironbark_store::ClusterLogPlace;
     use tokio::io::AsyncReadExt;
 
     use super::{
@@ -251,7 +251,7 @@ mod tests {
     async fn a_copy_without_end_is_given_up_where_it_should_have_ended() {
         let staging = Staging::new(&std::env::temp_dir()).unwrap();
         let file = File::create(staging.file()).unwrap();
-        let shared = Shared::new([1; 8], SOON, LogPlace::default(), false);
+        let shared = Shared::new([1; 8], SOON, ClusterLogPlace::default(), false);
         let (mut sender, receiver) = tokio::io::duplex(CHUNK);
         let endless = async {
             assert_eq!(sender.read_u8().await.unwrap(), 1);

@@ -6,7 +6,7 @@ use tokio::sync::mpsc::unbounded_channel;
 
 use super::*;
 
-const PLACE: LogPlace = LogPlace {
+const PLACE: ClusterLogPlace = ClusterLogPlace {
     position: Position {
         generation: 1,
         sequence: 7,
@@ -35,7 +35,7 @@ fn received(octets: usize) -> Received {
         mark: [0; 16],
         records: vec![record],
     };
-    let behind = LogPlace { position, ..PLACE };
+    let behind = ClusterLogPlace { position, ..PLACE };
     Received { behind, batch, octets }
 }
 

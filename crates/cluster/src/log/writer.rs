@@ -11,7 +11,7 @@ use std::{
 
 use ironbark_directory::{Append, Closed, CommitLog, Received, Turn};
 use ironbark_runtime::MonotonicTime;
-use ironbark_store::LogPlace;
+use ironbark_store::ClusterLogPlace;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::Shared;
@@ -29,13 +29,13 @@ pub(crate) enum Order {
     End {
         begun: MonotonicTime,
         patience: Duration,
-        reply: SyncSender<Option<LogPlace>>,
+        reply: SyncSender<Option<ClusterLogPlace>>,
     },
 }
 
 /// What is to be appended, and where.
 pub(crate) struct AppendOrder {
-    pub(crate) place: LogPlace,
+    pub(crate) place: ClusterLogPlace,
     /// What is appended; empty: nothing, the place is confirmed.
     pub(crate) batch: Vec<u8>,
     /// Number of its last change.
@@ -56,7 +56,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    fn order(&self, place: LogPlace, batch: &[u8], last: u64, has_more: bool, patience: Duration) -> Append {
+    fn order(&self, place: ClusterLogPlace, batch: &[u8], last: u64, has_more: bool, patience: Duration) -> Append {
         let (reply, answer) = sync_channel(1);
         let order = AppendOrder {
             place,
@@ -80,7 +80,7 @@ impl CommitLog for Log {
         self.shared.state().generation
     }
 
-    fn reached(&self, place: LogPlace) {
+    fn reached(&self, place: ClusterLogPlace) {
         self.shared.reached(place);
     }
 
@@ -88,7 +88,7 @@ impl CommitLog for Log {
         self.shared.state().kept = sequence;
     }
 
-    fn next(&self, place: LogPlace) -> Option<Arc<Received>> {
+    fn next(&self, place: ClusterLogPlace) -> Option<Arc<Received>> {
         let mut state = self.shared.state();
         let next = place.position.sequence + 1;
         let waiting = state.waiting.get(&next)?;
@@ -101,7 +101,7 @@ impl CommitLog for Log {
         None
     }
 
-    fn turn(&self, place: LogPlace, patience: Duration) -> Turn {
+    fn turn(&self, place: ClusterLogPlace, patience: Duration) -> Turn {
         let shared = &*self.shared;
         let next = place.position.sequence + 1;
         let mut state = shared.state();
@@ -145,15 +145,15 @@ impl CommitLog for Log {
         }
     }
 
-    fn append(&self, place: LogPlace, batch: &[u8], last: u64, has_more: bool, patience: Duration) -> Append {
+    fn append(&self, place: ClusterLogPlace, batch: &[u8], last: u64, has_more: bool, patience: Duration) -> Append {
         self.order(place, batch, last, has_more, patience)
     }
 
-    fn confirm(&self, place: LogPlace, patience: Duration) -> Append {
+    fn confirm(&self, place: ClusterLogPlace, patience: Duration) -> Append {
         self.order(place, &[], place.position.sequence, false, patience)
     }
 
-    fn end(&self, patience: Duration) -> Option<LogPlace> {
+    fn end(&self, patience: Duration) -> Option<ClusterLogPlace> {
         let (reply, answer) = sync_channel(1);
         let begun = self.shared.clock.monotonic();
         let order = Order::End { begun, patience, reply };
@@ -175,7 +175,7 @@ impl CommitLog for Log {
         self.shared.patience
     }
 
-    fn failed(&self, place: LogPlace, why: &str) {
+    fn failed(&self, place: ClusterLogPlace, why: &str) {
         self.shared.set_stuck();
         tracing::error!(
             target: "any",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_config::cluster::ClusterConfig;
-use ironbark_store::LogPlace;
+use ironbark_store::ClusterLogPlace;
 use tokio::task::LocalSet;
 
 use super::put::put_once;
@@ -17,10 +17,10 @@ use crate::{Overview, etcd::Etcd, keys::Keys, place::with_generation};
 pub fn put_tree(
     config: &ClusterConfig,
     suffix: &str,
-    place: LogPlace,
+    place: ClusterLogPlace,
     text: &[u8],
     replaces: bool,
-) -> Result<LogPlace, String> {
+) -> Result<ClusterLogPlace, String> {
     let former = Overview::end(config, suffix)?;
     if former.is_some() && !replaces {
         return Err("there is a configuration in etcd; --replace-log replaces it".to_owned());

@@ -9,7 +9,7 @@ use std::{
 };
 
 use ironbark_directory::{Append, Closed, CommonTree, TreeLog};
-use ironbark_store::LogPlace;
+use ironbark_store::ClusterLogPlace;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::log::{GRACE, Shared};
@@ -24,9 +24,9 @@ pub(super) enum Order {
 
 /// What is to be put, and behind which place.
 pub(super) struct PutOrder {
-    pub(super) place: LogPlace,
+    pub(super) place: ClusterLogPlace,
     pub(super) text: Vec<u8>,
-    pub(super) reply: SyncSender<(Append, LogPlace)>,
+    pub(super) reply: SyncSender<(Append, ClusterLogPlace)>,
 }
 
 /// The newest tree that was read.
@@ -63,7 +63,7 @@ impl Newest {
     }
 
     /// The place of what was read last.
-    pub(super) fn place(&self) -> Option<LogPlace> {
+    pub(super) fn place(&self) -> Option<ClusterLogPlace> {
         match &*self.tree.lock().unwrap_or_else(PoisonError::into_inner) {
             CommonTree::At(place, _) => Some(*place),
             CommonTree::Absent | CommonTree::Closed(_) => None,
@@ -74,7 +74,7 @@ impl Newest {
     pub(super) fn set(&self, tree: CommonTree) {
         let place = match &tree {
             CommonTree::At(place, _) => *place,
-            CommonTree::Absent | CommonTree::Closed(_) => LogPlace::default(),
+            CommonTree::Absent | CommonTree::Closed(_) => ClusterLogPlace::default(),
         };
         *self.tree.lock().unwrap_or_else(PoisonError::into_inner) = tree;
         self.shared.joined(&place);
@@ -104,7 +104,7 @@ impl TreeLog for Log {
             .unwrap_or(late)
     }
 
-    fn put(&self, place: LogPlace, text: Vec<u8>) -> (Append, LogPlace) {
+    fn put(&self, place: ClusterLogPlace, text: Vec<u8>) -> (Append, ClusterLogPlace) {
         let (reply, answer) = sync_channel(1);
         if self.orders.send(Order::Put(PutOrder { place, text, reply })).is_err() {
             return (Append::Away, place);
@@ -115,11 +115,11 @@ impl TreeLog for Log {
             .unwrap_or((Append::Unknown, place))
     }
 
-    fn reached(&self, place: LogPlace) {
+    fn reached(&self, place: ClusterLogPlace) {
         self.newest.shared.reached(place);
     }
 
-    fn failed(&self, place: LogPlace, why: &str) {
+    fn failed(&self, place: ClusterLogPlace, why: &str) {
         self.newest.shared.set_stuck();
         tracing::error!(
             target: "any",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ironbark_directory::{Append, Closed, CommonTree};
 use ironbark_runtime::Clock;
-use ironbark_store::LogPlace;
+use ironbark_store::ClusterLogPlace;
 use tokio::{
     sync::mpsc::UnboundedReceiver,
     time::{Duration, sleep},
@@ -66,7 +66,7 @@ pub(super) async fn read(keys: &Keys, newest: &Newest, etcd: &mut Etcd) -> Resul
 }
 
 /// The tree, if this server may take it.
-fn admitted(mine: &LogPlace, tree: CommonTree) -> Result<CommonTree, Stop> {
+fn admitted(mine: &ClusterLogPlace, tree: CommonTree) -> Result<CommonTree, Stop> {
     match &tree {
         CommonTree::At(place, _) => check(mine, place)?,
         CommonTree::Absent if !mine.is_empty() => return Err(lost()),
@@ -87,7 +87,7 @@ fn diverged(why: &str) -> Stop {
 }
 
 /// Whether the configuration of this server can be an earlier one of the cluster's.
-fn check(mine: &LogPlace, theirs: &LogPlace) -> Result<(), Stop> {
+fn check(mine: &ClusterLogPlace, theirs: &ClusterLogPlace) -> Result<(), Stop> {
     if mine.is_empty() {
         return Ok(());
     }
@@ -195,7 +195,7 @@ impl Putter {
     }
 
     /// Puts a tree until it is known what has become of it, or time is up. The comparison takes it once.
-    async fn put(&mut self, order: &mut PutOrder) -> (Append, LogPlace) {
+    async fn put(&mut self, order: &mut PutOrder) -> (Append, ClusterLogPlace) {
         let Ok(before) = place::with_generation(order.place) else {
             return (Append::Away, order.place);
         };
@@ -217,7 +217,7 @@ impl Putter {
         }
     }
 
-    async fn attempt(&mut self, order: &PutOrder, behind: LogPlace, was_sent: bool) -> Attempt {
+    async fn attempt(&mut self, order: &PutOrder, behind: ClusterLogPlace, was_sent: bool) -> Attempt {
         let expected = Some(order.place).filter(|place| place.position.generation != 0);
         let mark = self.newest.shared.mark();
         let refused = match put_once(&self.member.keys, &mut self.etcd, (expected, behind, mark), &order.text).await {
@@ -249,7 +249,7 @@ impl Putter {
 pub(super) async fn put_once(
     keys: &Keys,
     etcd: &mut Etcd,
-    (expected, behind, mark): (Option<LogPlace>, LogPlace, [u8; 16]),
+    (expected, behind, mark): (Option<ClusterLogPlace>, ClusterLogPlace, [u8; 16]),
     text: &[u8],
 ) -> Result<Option<TxnResponse>, Failure> {
     let sequence = behind.position.sequence;

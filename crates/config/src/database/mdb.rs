@@ -19,7 +19,7 @@ pub struct MdbConfig {
     /// `envflags`, `dbnosync`.
     pub flags: EnvironmentFlags,
     /// `checkpoint`; only for `nosync`.
-    pub checkpoint: Option<Checkpoint>,
+    pub checkpoint: Option<CheckpointInterval>,
     /// `changelog-size` in bytes; `None`: not set.
     pub change_log_octets: Option<u64>,
     /// `changelog-age` in seconds; `None`: not set.
@@ -32,7 +32,7 @@ pub struct MdbConfig {
 
 /// When a database that does not flush each commit (`nosync`) is flushed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Checkpoint {
+pub struct CheckpointInterval {
     /// After this many kilobytes written; 0: never.
     pub kilobytes: u32,
     /// After this many minutes; 0: never.

@@ -24,7 +24,7 @@ use crate::{
 pub use crate::secret::Secret;
 pub use conditions::{Require, Restrict};
 pub use index::{IndexKinds, IndexSetting};
-pub use mdb::{Checkpoint, EnvironmentFlags, MdbConfig};
+pub use mdb::{CheckpointInterval, EnvironmentFlags, MdbConfig};
 pub use security::SecurityFactors;
 pub use settings::{DatabaseGetter, DatabaseSetter, DatabaseSettings};
 pub(crate) use settings::{KindSettings, database_handler};

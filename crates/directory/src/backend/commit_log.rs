@@ -7,7 +7,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwapOption;
-use ironbark_store::{Batch, LogPlace};
+use ironbark_store::{Batch, ClusterLogPlace};
 
 use crate::{OperationError, refusal::ClusterRefusal};
 
@@ -17,27 +17,27 @@ pub trait CommitLog: Send + Sync + fmt::Debug {
     fn generation(&self) -> Option<u64>;
 
     /// Tells where the database is: earlier batches are not asked for again.
-    fn reached(&self, place: LogPlace);
+    fn reached(&self, place: ClusterLogPlace);
 
     /// The database has the changes up to this one on its disk: a crash of the machine does not take them.
     fn kept(&self, sequence: u64);
 
     /// The batch behind a place that the database has reached, or will reach with batches before it; `None`: it was not
     /// received yet.
-    fn next(&self, place: LogPlace) -> Option<Arc<Received>>;
+    fn next(&self, place: ClusterLogPlace) -> Option<Arc<Received>>;
 
     /// Waits until this server may append behind `place`, `patience` at most.
-    fn turn(&self, place: LogPlace, patience: Duration) -> Turn;
+    fn turn(&self, place: ClusterLogPlace, patience: Duration) -> Turn;
 
     /// Appends a batch behind `place`, and waits for the end, `patience` at most. `last` is the number of its last
     /// change. `has_more`: another will follow, so this server takes its place behind those that wait.
-    fn append(&self, place: LogPlace, batch: &[u8], last: u64, has_more: bool, patience: Duration) -> Append;
+    fn append(&self, place: ClusterLogPlace, batch: &[u8], last: u64, has_more: bool, patience: Duration) -> Append;
 
     /// Asks a majority whether `place` is still the end of the log: [`Append::Committed`] if it is.
-    fn confirm(&self, place: LogPlace, patience: Duration) -> Append;
+    fn confirm(&self, place: ClusterLogPlace, patience: Duration) -> Append;
 
     /// The end of the log, as a majority of etcd has it now; `patience` at most. `None`: it does not answer.
-    fn end(&self, patience: Duration) -> Option<LogPlace>;
+    fn end(&self, patience: Duration) -> Option<ClusterLogPlace>;
 
     /// Whether the database may lack changes that were made longer ago than this. It costs next to nothing.
     fn may_be_older_than(&self, age: Duration) -> bool;
@@ -49,7 +49,7 @@ pub trait CommitLog: Send + Sync + fmt::Debug {
     fn patience(&self) -> Duration;
 
     /// The database cannot take the batch behind `place`: it stays as it is, and tries again.
-    fn failed(&self, place: LogPlace, why: &str);
+    fn failed(&self, place: ClusterLogPlace, why: &str);
 }
 
 /// A batch of the log, and the place behind it.
@@ -58,7 +58,7 @@ pub struct Received {
     /// Its changes.
     pub batch: Batch,
     /// The place behind it.
-    pub behind: LogPlace,
+    pub behind: ClusterLogPlace,
     /// Octets of memory that it takes, about.
     pub octets: usize,
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ironbark_config::{Operations, Restrict};
 use ironbark_model::{Entry, Schema};
 use ironbark_runtime::Randomness;
-use ironbark_store::LogPlace;
+use ironbark_store::ClusterLogPlace;
 
 use super::{configuration::Configuration, tree_change::TreeChange, tree_log::TreeLog, tree_replica::TreeReplica};
 use crate::{
@@ -62,7 +62,7 @@ pub trait InMemoryTree: Send + Sync {
     }
 
     /// Where the tree is in its cluster. `None`: it has never been in one.
-    fn place(&self) -> Option<LogPlace> {
+    fn place(&self) -> Option<ClusterLogPlace> {
         None
     }
 

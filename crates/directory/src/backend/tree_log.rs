@@ -5,7 +5,7 @@
 
 use std::{fmt, sync::Arc};
 
-use ironbark_store::LogPlace;
+use ironbark_store::ClusterLogPlace;
 
 use super::commit_log::{Append, Closed};
 
@@ -17,7 +17,7 @@ pub enum CommonTree {
     /// There is none yet: this server may put its own.
     Absent,
     /// Its place, and its text.
-    At(LogPlace, Arc<[u8]>),
+    At(ClusterLogPlace, Arc<[u8]>),
 }
 
 /// Where all servers of a cluster have their tree.
@@ -30,11 +30,11 @@ pub trait TreeLog: Send + Sync + fmt::Debug {
 
     /// Puts a tree behind `place`, the newest one; the default place: there is none. The second part of the result is
     /// its place if it was taken. After [`Append::Overtaken`], [`TreeLog::known`] has what came before.
-    fn put(&self, place: LogPlace, text: Vec<u8>) -> (Append, LogPlace);
+    fn put(&self, place: ClusterLogPlace, text: Vec<u8>) -> (Append, ClusterLogPlace);
 
     /// The tree of this place is in force here.
-    fn reached(&self, place: LogPlace);
+    fn reached(&self, place: ClusterLogPlace);
 
     /// The tree of this place cannot be put into force here.
-    fn failed(&self, place: LogPlace, why: &str);
+    fn failed(&self, place: ClusterLogPlace, why: &str);
 }

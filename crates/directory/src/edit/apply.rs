@@ -5,7 +5,7 @@ use ironbark_store::{ChangeKind, Effect, EntryId};
 
 use crate::{
     OperationError,
-    overlay::{Applied, Execution, overlays_of},
+    overlay::{AppliedEffect, Execution, overlays_of},
 };
 
 /// The former state of an entry, limited to the parts that overlays want.
@@ -18,8 +18,8 @@ pub(crate) struct Before<'a> {
 }
 
 impl<'a> Before<'a> {
-    fn of(self, effect: &'a Effect) -> Applied<'a> {
-        Applied {
+    fn of(self, effect: &'a Effect) -> AppliedEffect<'a> {
+        AppliedEffect {
             effect,
             attributes_before: self.attributes,
             deleted_tree: self.deleted_tree,

@@ -12,7 +12,11 @@ pub trait EffectHooks: Send + Sync {
     ///
     /// # Errors
     /// It refuses, or the storage failed.
-    fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError>;
+    fn in_transaction(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        applied: AppliedEffect<'_>,
+    ) -> Result<(), OperationError>;
 
     /// Attributes whose former values it needs; asked for once, when the overlay is configured.
     fn watched(&self) -> &[AttributeDescription] {
@@ -32,7 +36,7 @@ pub trait EffectHooks: Send + Sync {
 
 /// What an effect did, as overlays in the transaction see it.
 #[derive(Clone, Copy, Debug)]
-pub struct Applied<'a> {
+pub struct AppliedEffect<'a> {
     /// The operation's own effect, already applied.
     pub effect: &'a Effect,
     /// The [watched](EffectHooks::watched) attributes as they were. For a delete, all attributes of the entry. For

@@ -51,7 +51,7 @@ pub use self::{
     derivation::{Derivation, Derive, DerivingEntry, Origin, Shown},
     derived_origins::Given,
     detached::{DetachedRequest, ExternalAnswer},
-    effects::{Applied, EffectHooks},
+    effects::{AppliedEffect, EffectHooks},
     entries::Entries,
     entry_controls::{EntryControls, FoundEntry},
     errands::Errand,

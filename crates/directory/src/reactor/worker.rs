@@ -57,7 +57,7 @@ pub struct Worker {
 }
 
 /// Requests that begin one after the other without a wait. They may share a snapshot.
-pub struct Batch<'w>(&'w mut Worker);
+pub struct RequestBatch<'w>(&'w mut Worker);
 
 /// The state of a request after its begin.
 pub enum Started {
@@ -105,13 +105,13 @@ impl Worker {
 
     /// Begins a batch of requests that have all been received. So it sees every write that its clients know of.
     /// `arrived_micros` is their time of arrival in monotonic microseconds; `None`: now.
-    pub fn batch(&mut self, arrived_micros: Option<u64>) -> Batch<'_> {
+    pub fn batch(&mut self, arrived_micros: Option<u64>) -> RequestBatch<'_> {
         self.refresh();
         self.scratch.refresh_snapshot();
         self.scratch.ended_micros = None;
         self.scratch.arrived_micros = arrived_micros;
         self.scratch.turn_left = TURN_STEPS;
-        Batch(self)
+        RequestBatch(self)
     }
 
     /// Takes the configuration in force and drops the former one.
@@ -133,7 +133,7 @@ impl Worker {
         TURN_STEPS.saturating_sub(self.scratch.turn_left)
     }
 
-    /// [`Batch::start`] for one PDU alone.
+    /// [`RequestBatch::start`] for one PDU alone.
     pub fn start(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
         self.batch(None).start(session, pdu, out)
     }
@@ -508,7 +508,7 @@ fn begin_bind(session: &mut Session, out: &mut Vec<u8>) {
     transaction::abort(session, out);
 }
 
-impl Batch<'_> {
+impl RequestBatch<'_> {
     /// Begins one complete PDU. Appends to `out` what can be answered at once.
     pub fn start(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
         let started = self.0.begin_or_answer_barely(session, pdu, out);

@@ -11,7 +11,7 @@ const NOTES: &str = "changelog";
 
 /// A place in such a log.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LogPlace {
+pub struct ChangeLogPlace {
     /// Number of the last change that is here.
     pub number: u64,
     /// Number of the last change that was made before the refresh had ended. The entry that such a change is about may
@@ -27,9 +27,9 @@ pub enum LogStep {
     /// A refresh begins: until its end there is no place.
     Forget,
     /// A refresh has ended, or the log has nothing for this consumer up to here.
-    Set(LogPlace),
+    Set(ChangeLogPlace),
     /// The message is the change of this number. If it was made before, nothing is done.
-    Make(LogPlace),
+    Make(ChangeLogPlace),
     /// Everything is here that this cookie covers.
     Cover(CookiePlace),
 }
@@ -43,7 +43,7 @@ impl LogStep {
     /// Whether the change was made before.
     pub(super) fn is_made(&self, execution: &Execution<'_, '_>) -> Result<bool, StoreError> {
         let Self::Make(place) = self else { return Ok(false) };
-        let held = LogPlace::of(execution.view())?;
+        let held = ChangeLogPlace::of(execution.view())?;
         Ok(held.is_some_and(|held| held.number >= place.number))
     }
 
@@ -57,7 +57,7 @@ impl LogStep {
     }
 }
 
-impl LogPlace {
+impl ChangeLogPlace {
     /// The place of a database's consumer. `None`: no refresh has come to its end.
     ///
     /// # Errors

@@ -35,7 +35,7 @@ pub use self::{
     initial::InitialLoad,
     initial::begin_initial_load,
     job::{replicate, room_for_replica},
-    log_place::{LogPlace, LogStep},
+    log_place::{ChangeLogPlace, LogStep},
     logged::{LoggedChange, LoggedOperation},
     mapping::{AttributeChoice, ReplicaMapping},
     tree::ReplicatedTree,

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ironbark_config::Checkpoint;
+use ironbark_config::CheckpointInterval;
 use ironbark_store::Database;
 
 use super::{checkpoints::Checkpoints, partner::Flush};
@@ -14,7 +14,7 @@ pub(super) struct Flusher {
     /// Where a partner has the changes on the disk.
     checkpoints: Option<Checkpoints>,
     /// `None`: each commit is flushed, or nothing was configured.
-    checkpoint: Option<Checkpoint>,
+    checkpoint: Option<CheckpointInterval>,
     octets_written: u64,
     /// When the first write since the last flush was made.
     since: Option<u64>,
@@ -108,7 +108,7 @@ fn checkpoints(served: &Served, flush: Flush) -> Option<Checkpoints> {
 }
 
 /// A checkpoint is for databases whose commits are not flushed.
-fn checkpoint(served: &Served) -> Option<Checkpoint> {
+fn checkpoint(served: &Served) -> Option<CheckpointInterval> {
     let database = served.context.database()?;
     served
         .context

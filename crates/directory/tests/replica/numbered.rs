@@ -1,7 +1,7 @@
 //! Changes of a log with numbers: each is made once, and its number is there with it.
 
 use ironbark_directory::{
-    Incoming, LogPlace, LogStep, LoggedChange, LoggedOperation, OutcomeKind, ReplicaMapping, Replicated,
+    ChangeLogPlace, Incoming, LogStep, LoggedChange, LoggedOperation, OutcomeKind, ReplicaMapping, Replicated,
     ReplicatedEntry,
 };
 use ironbark_model::ResultCode;
@@ -20,8 +20,8 @@ fn asked(site: &Site) -> ReplicaMapping {
     }
 }
 
-fn place(number: u64, refreshed: u64) -> LogPlace {
-    LogPlace {
+fn place(number: u64, refreshed: u64) -> ChangeLogPlace {
+    ChangeLogPlace {
         number,
         refreshed,
         mark: b"mark".to_vec(),
@@ -37,8 +37,8 @@ fn take(site: &Site, incoming: Incoming, step: LogStep) -> Result<OutcomeKind, R
     sent.map(|outcome| outcome.kind).map_err(|error| error.result_code)
 }
 
-fn held(site: &Site) -> Option<LogPlace> {
-    LogPlace::of_database(&context(site)).expect("readable")
+fn held(site: &Site) -> Option<ChangeLogPlace> {
+    ChangeLogPlace::of_database(&context(site)).expect("readable")
 }
 
 /// An entry without a CSN.

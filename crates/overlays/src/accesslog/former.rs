@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use ironbark_config::SettingError;
 use ironbark_directory::{
     OperationError,
-    overlay::{Applied, EffectHooks, Execution},
+    overlay::{AppliedEffect, EffectHooks, Execution},
 };
 use ironbark_model::{
     Attribute, AttributeDescription, CompiledFilter, Dn, Entry, Filter, Schema, Truth, entry::EntrySource,
@@ -192,7 +192,11 @@ impl Former {
 }
 
 impl EffectHooks for Former {
-    fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
+    fn in_transaction(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        applied: AppliedEffect<'_>,
+    ) -> Result<(), OperationError> {
         // Overlays that have acted before this one may have added effects.
         let effects = &execution.record().effects;
         let Some(number) = effects.iter().rposition(|recorded| recorded.effect == *applied.effect) else {

@@ -18,7 +18,7 @@ use ironbark_config::{
 };
 use ironbark_directory::{
     Modification, ModificationKind, OperationError, edit,
-    overlay::{Applied, ContentHooks, EffectHooks, Execution, Overlay, Renaming},
+    overlay::{AppliedEffect, ContentHooks, EffectHooks, Execution, Overlay, Renaming},
 };
 use ironbark_model::{Attribute, AttributeDescription, Budget, Dn, Entry, ResultCode, Schema, syntax::oid};
 use ironbark_store::{Effect, Location, ValueChange};
@@ -120,7 +120,11 @@ impl ContentHooks for Automember {
 }
 
 impl EffectHooks for Automember {
-    fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
+    fn in_transaction(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        applied: AppliedEffect<'_>,
+    ) -> Result<(), OperationError> {
         let Some(dn) = self.pending.take(execution) else {
             return Ok(());
         };

@@ -17,7 +17,7 @@ use ironbark_config::{
 };
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
-    overlay::{Applied, ContentHooks, EffectHooks, Execution, Overlay},
+    overlay::{AppliedEffect, ContentHooks, EffectHooks, Execution, Overlay},
 };
 use ironbark_model::{
     Attribute, AttributeDescription, Budget, CompiledFilter, Dn, Entry, Filter, ResultCode, Schema, Truth,
@@ -170,7 +170,11 @@ impl ContentHooks for Dna {
 }
 
 impl EffectHooks for Dna {
-    fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
+    fn in_transaction(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        applied: AppliedEffect<'_>,
+    ) -> Result<(), OperationError> {
         let Some(number) = self.range.taken(execution) else {
             return Ok(());
         };

@@ -28,7 +28,7 @@ use ironbark_config::{
 };
 use ironbark_directory::{
     OperationError,
-    overlay::{Applied, Changes, EffectHooks, Execution, Follower, Overlay},
+    overlay::{AppliedEffect, Changes, EffectHooks, Execution, Follower, Overlay},
 };
 use ironbark_model::{AttributeDescription, Dn, Schema};
 use ironbark_store::{ChangeRecord, Effect, Location, change::TextAttribute};
@@ -130,7 +130,11 @@ const LONGEST_HOST: usize = 64;
 
 impl EffectHooks for Homedir {
     /// A change of one attribute needs the others as well, as they are now.
-    fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
+    fn in_transaction(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        applied: AppliedEffect<'_>,
+    ) -> Result<(), OperationError> {
         let (dn, changes) = match applied.effect {
             Effect::Modify { dn, changes } => (dn, changes),
             Effect::Rename { new_dn, changes, .. } => (new_dn, changes),

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use ironbark_directory::{
     OperationError,
-    overlay::{Applied, Execution},
+    overlay::{AppliedEffect, Execution},
 };
 use ironbark_model::{AttributeDescription, Dn};
 use ironbark_store::{Effect, Location, ValueChange};
@@ -15,7 +15,7 @@ use super::{Link, Memberof, deltas::Deltas, values_of};
 pub(super) fn effect(
     overlay: &Memberof,
     execution: &mut Execution<'_, '_>,
-    applied: Applied<'_>,
+    applied: AppliedEffect<'_>,
 ) -> Result<(), OperationError> {
     match applied.effect {
         Effect::Add { dn, attributes } => added(overlay, execution, dn, attributes),
@@ -63,7 +63,7 @@ fn deleted(
     overlay: &Memberof,
     execution: &mut Execution<'_, '_>,
     dn: &str,
-    applied: Applied<'_>,
+    applied: AppliedEffect<'_>,
 ) -> Result<(), OperationError> {
     let Some(gone) = overlay.name_in(dn.as_bytes()) else {
         return Ok(());
@@ -91,7 +91,7 @@ fn modified(
     execution: &mut Execution<'_, '_>,
     dn: &str,
     changes: &[ValueChange],
-    applied: Applied<'_>,
+    applied: AppliedEffect<'_>,
 ) -> Result<(), OperationError> {
     let member_text = overlay.schema.description_text(&overlay.member);
     let mut deltas = Deltas::default();
@@ -147,7 +147,7 @@ fn was_group(
     overlay: &Memberof,
     execution: &Execution<'_, '_>,
     group: &Dn,
-    applied: Applied<'_>,
+    applied: AppliedEffect<'_>,
 ) -> Result<bool, OperationError> {
     let former = values_of(applied.attributes_before, &overlay.object_class);
     if !former.is_empty() {

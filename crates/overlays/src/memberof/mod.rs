@@ -19,7 +19,7 @@ use ironbark_config::{
 };
 use ironbark_directory::{
     Modification, ModificationKind, OperationError, edit,
-    overlay::{Applied, ContentHooks, EffectHooks, Execution, Overlay},
+    overlay::{AppliedEffect, ContentHooks, EffectHooks, Execution, Overlay},
 };
 use ironbark_model::{
     Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema, dn::name_and_uid, schema::ClassNumber,
@@ -207,7 +207,11 @@ impl EffectHooks for Memberof {
         std::slice::from_ref(&self.reverse)
     }
 
-    fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
+    fn in_transaction(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        applied: AppliedEffect<'_>,
+    ) -> Result<(), OperationError> {
         follow::effect(self, execution, applied)
     }
 }

@@ -16,7 +16,7 @@ use ironbark_config::{
 };
 use ironbark_directory::{
     Modification, ModificationKind, OperationError, edit,
-    overlay::{Applied, EffectHooks, Execution, Overlay},
+    overlay::{AppliedEffect, EffectHooks, Execution, Overlay},
 };
 use ironbark_model::{AttributeDescription, Dn, ResultCode, Schema, syntax::oid};
 use ironbark_store::{Effect, EntryId, Location};
@@ -251,7 +251,11 @@ impl EffectHooks for Refint {
         true
     }
 
-    fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
+    fn in_transaction(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        applied: AppliedEffect<'_>,
+    ) -> Result<(), OperationError> {
         match applied.effect {
             Effect::Delete { dn, .. } => match self.name_in(dn) {
                 Some(dn) => self.deleted(execution, &dn, applied.deleted_tree),

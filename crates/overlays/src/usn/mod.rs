@@ -12,7 +12,7 @@ use ironbark_config::{
 use ironbark_directory::{
     Modification, ModificationKind, OperationError, edit,
     overlay::{
-        Applied, Derivation, Derive, DerivingEntry, DerivingLook, EffectHooks, Entries, Execution, Overlay, Reads,
+        AppliedEffect, Derivation, Derive, DerivingEntry, DerivingLook, EffectHooks, Entries, Execution, Overlay, Reads,
     },
 };
 use ironbark_model::{AttributeDescription, Dn, Schema};
@@ -78,7 +78,11 @@ fn last(view: View<'_>) -> Result<u64, StoreError> {
 }
 
 impl EffectHooks for Usn {
-    fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
+    fn in_transaction(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        applied: AppliedEffect<'_>,
+    ) -> Result<(), OperationError> {
         let number = last(execution.view())?.saturating_add(1);
         execution.put_note(NOTE, &number.to_be_bytes())?;
         let (dn, set): (_, &[AttributeDescription]) = match applied.effect {

@@ -1,7 +1,7 @@
 //! The searches at a provider with such a log.
 
 use ironbark_client::{Client, Error, Search, SearchOutcome, SearchStream};
-use ironbark_directory::LogPlace;
+use ironbark_directory::ChangeLogPlace;
 use ironbark_ldap_proto::{
     EncodeControl, Filter, Scope,
     controls::{Control, ManageDsaIt},
@@ -10,7 +10,7 @@ use ironbark_model::ResultCode;
 
 use super::{Attributes, ChangeEntry, Changelog, Kept, entry, text, values};
 use crate::{
-    Line, SyncSearch, Violation,
+    SyncSearch, SyncreplLine, Violation,
     session::{Failure, ended_with, proxied},
 };
 
@@ -26,7 +26,7 @@ const SCHEMA: &str = "cn=schema";
 /// A provider, over one connection.
 pub(crate) struct Provider<'a> {
     client: &'a Client,
-    line: &'a Line,
+    line: &'a SyncreplLine,
     log: &'a Changelog,
     kept: Kept,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Numbers {
 
 impl Numbers {
     /// Why changes behind this place are missing, if they are.
-    pub(crate) fn gap_behind(self, place: &LogPlace) -> Option<String> {
+    pub(crate) fn gap_behind(self, place: &ChangeLogPlace) -> Option<String> {
         let (Self { first, last }, number) = (self, place.number);
         if last < number {
             Some(format!(
@@ -61,7 +61,7 @@ impl<'a> Provider<'a> {
     ///
     /// # Errors
     /// It does not say so.
-    pub(crate) async fn of(client: &'a Client, line: &'a Line, log: &'a Changelog) -> Result<Self, Failure> {
+    pub(crate) async fn of(client: &'a Client, line: &'a SyncreplLine, log: &'a Changelog) -> Result<Self, Failure> {
         let mut provider = Self {
             client,
             line,
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_log_that_does_not_go_on_from_here_has_a_gap() {
-        let place = LogPlace {
+        let place = ChangeLogPlace {
             number: 7,
             refreshed: 0,
             mark: Vec::new(),

@@ -9,7 +9,7 @@ use ironbark_model::ResultCode;
 
 use super::GUID;
 use crate::{
-    Line, Violation,
+    SyncreplLine, Violation,
     session::{Failure, ended_with, proxied},
 };
 
@@ -35,7 +35,7 @@ const REFUSALS: [ResultCode; 7] = [
 /// A provider, over one connection.
 pub(crate) struct Provider<'a> {
     client: &'a Client,
-    line: &'a Line,
+    line: &'a SyncreplLine,
 }
 
 /// The end of one answer.
@@ -47,7 +47,7 @@ pub(crate) struct Page {
 }
 
 impl<'a> Provider<'a> {
-    pub(crate) fn of(client: &'a Client, line: &'a Line) -> Self {
+    pub(crate) fn of(client: &'a Client, line: &'a SyncreplLine) -> Self {
         Self { client, line }
     }
 
@@ -139,12 +139,12 @@ impl<'a> Provider<'a> {
 /// A second connection that finds out whether entries match the filter of the line: the first one is busy with the
 /// changes, and their number is not bounded.
 pub(crate) struct Matching<'a> {
-    line: &'a Line,
+    line: &'a SyncreplLine,
     client: Option<Client>,
 }
 
 impl<'a> Matching<'a> {
-    pub(crate) fn of(line: &'a Line) -> Self {
+    pub(crate) fn of(line: &'a SyncreplLine) -> Self {
         Self { line, client: None }
     }
 

@@ -7,7 +7,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ironbark_client::{Client, SearchEntry, SearchItem};
-use ironbark_directory::{LogPlace, ReplicatedEntry};
+use ironbark_directory::{ChangeLogPlace, ReplicatedEntry};
 use ironbark_model::{Dn, ResultCode};
 use tokio::time::sleep;
 
@@ -24,10 +24,10 @@ const PERIOD: Duration = Duration::from_secs(1);
 impl Session {
     pub(super) async fn follow_changelog(&mut self, client: &Client, log: &Changelog) -> Result<Again, Failure> {
         self.refreshed = false;
-        self.follower.begin_numbered();
+        self.consumer.begin_numbered();
         let line = Arc::clone(&self.line);
         let provider = Provider::of(client, &line, log).await?;
-        let held = self.follower.place()?.filter(|_| !self.compares_anew);
+        let held = self.consumer.place()?.filter(|_| !self.compares_anew);
         let rid = line.rid;
         let sent = held.as_ref().map_or_else(String::new, |place| place.number.to_string());
         tracing::info!(target: "sync", "syncrepl rid={rid:03} starting refresh (last changeNumber={sent})");
@@ -47,7 +47,7 @@ impl Session {
     }
 
     /// Compares the whole content.
-    async fn refresh(&mut self, provider: &Provider<'_>, log: &Changelog) -> Result<LogPlace, Failure> {
+    async fn refresh(&mut self, provider: &Provider<'_>, log: &Changelog) -> Result<ChangeLogPlace, Failure> {
         let last = provider.numbers().await?.last;
         let (number, mark) = match provider.last_change(last).await? {
             Some(change) => (change.number, change.mark(&log.content)),
@@ -58,13 +58,13 @@ impl Session {
                 )));
             }
         };
-        self.follower.begin_refresh().await?;
+        self.consumer.begin_refresh().await?;
         let mut stream = provider.content()?;
         let mut has_base = false;
         while let Some(item) = stream.next().await? {
             if let SearchItem::Entry(entry) = item {
                 has_base |= self.is_base(&entry.dn);
-                self.follower.put(replicated(entry, provider)?).await?;
+                self.consumer.put(replicated(entry, provider)?).await?;
                 self.note_contact(None);
                 self.note_progress();
             }
@@ -81,12 +81,12 @@ impl Session {
             ));
         }
         let refreshed = provider.numbers().await?.last;
-        let place = LogPlace {
+        let place = ChangeLogPlace {
             number,
             refreshed,
             mark,
         };
-        self.follower.end_refresh(place.clone()).await?;
+        self.consumer.end_refresh(place.clone()).await?;
         self.compares_anew = false;
         Ok(place)
     }
@@ -102,8 +102,8 @@ impl Session {
         &mut self,
         provider: &Provider<'_>,
         log: &Changelog,
-        mut place: LogPlace,
-    ) -> Result<LogPlace, Failure> {
+        mut place: ChangeLogPlace,
+    ) -> Result<ChangeLogPlace, Failure> {
         loop {
             let numbers = provider.numbers().await?;
             gap(numbers.gap_behind(&place))?;
@@ -127,8 +127,8 @@ impl Session {
         provider: &Provider<'_>,
         log: &Changelog,
         changes: Vec<ChangeEntry>,
-        mut place: LogPlace,
-    ) -> Result<LogPlace, Failure> {
+        mut place: ChangeLogPlace,
+    ) -> Result<ChangeLogPlace, Failure> {
         let configuration = self.directory.configuration();
         let line = Arc::clone(&self.line);
         let within = Within {
@@ -138,14 +138,14 @@ impl Session {
         };
         let mut is_passed = false;
         for change in changes {
-            place = LogPlace {
+            place = ChangeLogPlace {
                 number: change.number,
                 mark: change.mark(&log.content),
                 ..place
             };
             tracing::debug!(target: "sync", "syncrepl rid={:03} change {}", line.rid, change.number);
             match change.meaning(&within)? {
-                Meaning::Make(made) => self.follower.make(*made, place.clone()).await?,
+                Meaning::Make(made) => self.consumer.make(*made, place.clone()).await?,
                 Meaning::Elsewhere => {
                     is_passed = true;
                     continue;
@@ -155,14 +155,14 @@ impl Session {
             is_passed = false;
         }
         if is_passed {
-            self.follower.pass(place.clone()).await?;
+            self.consumer.pass(place.clone()).await?;
         }
-        self.follower.settle().await?;
+        self.consumer.settle().await?;
         Ok(place)
     }
 
     /// Everything that the log has is here.
-    fn caught_up(&mut self, place: &LogPlace) {
+    fn caught_up(&mut self, place: &ChangeLogPlace) {
         if self.refreshed {
             return;
         }
@@ -173,7 +173,7 @@ impl Session {
         }
     }
 
-    fn note_contact(&self, place: Option<&LogPlace>) {
+    fn note_contact(&self, place: Option<&ChangeLogPlace>) {
         let now = self.directory.clock().coarse_now();
         self.status.update(|status| {
             status.last_contact = Some(now);
@@ -185,7 +185,7 @@ impl Session {
 }
 
 /// The place, if the provider's log goes on from there.
-async fn resumed(provider: &Provider<'_>, log: &Changelog, place: LogPlace) -> Result<LogPlace, Failure> {
+async fn resumed(provider: &Provider<'_>, log: &Changelog, place: ChangeLogPlace) -> Result<ChangeLogPlace, Failure> {
     let numbers = provider.numbers().await?;
     gap(numbers.gap_behind(&place))?;
     let number = place.number;

@@ -47,12 +47,12 @@ struct Reading {
 impl Session {
     pub(super) async fn follow_dir_sync(&mut self, client: &Client, dir_sync: &DirSync) -> Result<Again, Failure> {
         self.refreshed = false;
-        self.follower.begin_numbered();
+        self.consumer.begin_numbered();
         let line = Arc::clone(&self.line);
         let provider = Provider::of(client, &line);
         let mut content = dir_sync.content.clone().into_bytes();
         content.extend(provider.base_guid().await?);
-        let held = self.follower.cookie_place()?.filter(|_| !self.compares_anew);
+        let held = self.consumer.cookie_place()?.filter(|_| !self.compares_anew);
         let rid = line.rid;
         let sent = held.as_ref().map_or_else(String::new, |place| hex(&place.cookie));
         tracing::info!(target: "sync", "syncrepl rid={rid:03} starting refresh (DirSync cookie={sent})");
@@ -95,10 +95,10 @@ impl Session {
             None
         };
         let mut compared = Compared::default();
-        self.follower.begin_comparison()?;
+        self.consumer.begin_comparison()?;
         let mut cookie = self.read_all(provider, &mut compared).await?;
         let mut passes = 1;
-        while self.follower.has_displaced().await? {
+        while self.consumer.has_displaced().await? {
             one_more(&mut passes)?;
             cookie = self.read_all(provider, &mut compared).await?;
         }
@@ -114,7 +114,7 @@ impl Session {
             content,
             left_out: compared.left_out.names(),
         };
-        self.follower.end_comparison(compared.gone, place.clone()).await?;
+        self.consumer.end_comparison(compared.gone, place.clone()).await?;
         let is_outdated = self.with_names(|held| compared.doubtful.is_outdated(held))?;
         if is_outdated.map_err(Stop::from)? {
             self.read_again(provider).await?;
@@ -162,32 +162,32 @@ impl Session {
                     continue;
                 }
                 if let Sent::Whole(entry) = self.read_with_names(entry, &mut reading)? {
-                    self.follower.change(Incoming::Entry(entry), None).await?;
+                    self.consumer.change(Incoming::Entry(entry), None).await?;
                 }
             }
             let page = page_of(stream.result(), &cookie)?;
             cookie = page.cookie;
             if !page.has_more {
-                return Ok(self.follower.settle().await?);
+                return Ok(self.consumer.settle().await?);
             }
         }
     }
 
     async fn take_compared(&mut self, sent: Sent, gone: &mut Vec<[u8; 16]>) -> Result<(), Failure> {
         let incoming = match sent {
-            Sent::Whole(entry) => return Ok(self.follower.put(entry).await?),
-            Sent::Gone(uuid) if self.follower.is_loading() => {
+            Sent::Whole(entry) => return Ok(self.consumer.put(entry).await?),
+            Sent::Gone(uuid) if self.consumer.is_loading() => {
                 gone.push(uuid);
                 return Ok(());
             }
             Sent::Gone(uuid) => Incoming::Delete { uuid },
-            Sent::Changed(change) if self.follower.is_loading() => {
+            Sent::Changed(change) if self.consumer.is_loading() => {
                 let text = format!("\"{}\" was changed meanwhile", change.dn);
-                return Err(self.follower.give_up_loading(text).into());
+                return Err(self.consumer.give_up_loading(text).into());
             }
             Sent::Changed(change) => Incoming::Logged(change),
         };
-        Ok(self.follower.change(incoming, None).await?)
+        Ok(self.consumer.change(incoming, None).await?)
     }
 
     /// Takes all changes since a place.
@@ -204,21 +204,21 @@ impl Session {
             let taken = self.take_page(provider, (&place.cookie, &mut reading), &mut matching);
             let (page, last) = taken.await?;
             self.tell_left_out(&mut reading.left_out);
-            if self.follower.has_displaced().await? || reading.has_deferred {
+            if self.consumer.has_displaced().await? || reading.has_deferred {
                 if !is_first {
                     // What belongs below may have come before the last cookie.
                     let text = "a name was used again while the changes came";
                     return Err(Failure::Gap(text.to_owned()));
                 }
-                self.follower.change(last, None).await?;
+                self.consumer.change(last, None).await?;
                 one_more(&mut passes)?;
                 continue;
             }
             if !matches!(last, Incoming::Nothing) || page.cookie != place.cookie {
                 place.cookie = page.cookie;
                 place.left_out = reading.left_out.names();
-                self.follower.change(last, Some(place.clone())).await?;
-                self.follower.settle().await?;
+                self.consumer.change(last, Some(place.clone())).await?;
+                self.consumer.settle().await?;
                 self.note_progress();
             }
             if !page.has_more {
@@ -242,12 +242,12 @@ impl Session {
         let mut are_names_open = false;
         while let Some(entry) = next_entry(&mut stream).await? {
             if !matches!(last, Incoming::Nothing) {
-                self.follower
+                self.consumer
                     .change(std::mem::replace(&mut last, Incoming::Nothing), None)
                     .await?;
             }
             if are_names_open && has_guid(&entry) {
-                self.follower.settle().await?;
+                self.consumer.settle().await?;
                 are_names_open = false;
             }
             let has_name = !entry.values(NAME).is_empty();
@@ -269,7 +269,7 @@ impl Session {
         let page = page_of(stream.result(), cookie)?;
         self.note_answer(&page);
         if is_last_named {
-            self.follower
+            self.consumer
                 .change(std::mem::replace(&mut last, Incoming::Nothing), None)
                 .await?;
         }

@@ -5,7 +5,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use ironbark_directory::{Batch, Started, Submitted};
+use ironbark_directory::{RequestBatch, Started, Submitted};
 use ironbark_ldap_proto::FrameError;
 use ironbark_model::ResultCode;
 
@@ -81,7 +81,7 @@ impl Connection {
         (consumed, true)
     }
 
-    fn start(&mut self, batch: &mut Batch<'_>, message: &[u8]) {
+    fn start(&mut self, batch: &mut RequestBatch<'_>, message: &[u8]) {
         increment(&self.status.received);
         // A search of cn=Monitor counts itself.
         let executing = u32::try_from(self.under_way()).unwrap_or(u32::MAX).saturating_add(1);

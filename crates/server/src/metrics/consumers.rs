@@ -1,12 +1,12 @@
 //! Consumers of this server (`syncrepl`): what they are doing, and how often they failed.
 
-use ironbark_replication::{Phase, Status};
+use ironbark_replication::{ConsumerStatus, Phase};
 use ironbark_runtime::WallTime;
 
 use super::text::{Page, seconds};
 
 /// Takes one number out of a status.
-type Figure = fn(&Status) -> u64;
+type Figure = fn(&ConsumerStatus) -> u64;
 
 /// Name, meaning and figure of the counters.
 const COUNTERS: [(&str, &str, Figure); 3] = [
@@ -28,7 +28,7 @@ const COUNTERS: [(&str, &str, Figure); 3] = [
 ];
 
 /// Adds the families, if there are consumers.
-pub(super) fn add(page: &mut Page, consumers: &[Status]) {
+pub(super) fn add(page: &mut Page, consumers: &[ConsumerStatus]) {
     if consumers.is_empty() {
         return;
     }
@@ -84,7 +84,7 @@ pub(super) fn add(page: &mut Page, consumers: &[Status]) {
     }
 }
 
-fn each(consumers: &[Status], mut tell: impl FnMut(&Status, &[(&str, &str)])) {
+fn each(consumers: &[ConsumerStatus], mut tell: impl FnMut(&ConsumerStatus, &[(&str, &str)])) {
     for status in consumers {
         let rid = status.name(1);
         tell(status, &[("suffix", &status.suffix), ("rid", &rid)]);

@@ -1,7 +1,7 @@
 //! The consumers of a database in cn=Monitor, as slapd shows them, and why they failed.
 
 use ironbark_directory::NamingContext;
-use ironbark_replication::{Phase, Status};
+use ironbark_replication::{ConsumerStatus, Phase};
 use ironbark_runtime::WallTime;
 
 use super::tree::{Tree, generalized_time};
@@ -10,8 +10,8 @@ use super::tree::{Tree, generalized_time};
 const NEVER: &str = "00000101000000Z";
 
 /// Adds `cn=Consumer 001,cn=Database 1,cn=Databases,cn=Monitor` and its like.
-pub(super) fn add(tree: &mut Tree<'_>, context: &NamingContext, consumers: &[Status]) {
-    let is_own = |status: &&Status| context.suffixes().iter().any(|suffix| suffix.pretty() == status.suffix);
+pub(super) fn add(tree: &mut Tree<'_>, context: &NamingContext, consumers: &[ConsumerStatus]) {
+    let is_own = |status: &&ConsumerStatus| context.suffixes().iter().any(|suffix| suffix.pretty() == status.suffix);
     let time = |time: Option<WallTime>| time.map_or_else(|| NEVER.to_owned(), generalized_time);
     for status in consumers.iter().filter(is_own) {
         let names = [

@@ -6,7 +6,7 @@ use ironbark_config::{
     kinds::{CONFIG, MONITOR},
 };
 use ironbark_directory::{Configuration, NamingContext, SyncSession};
-use ironbark_replication::Status;
+use ironbark_replication::ConsumerStatus;
 
 use super::{
     boolean, consumers, sessions,
@@ -16,7 +16,7 @@ use super::{
 /// Who follows whom.
 pub(super) struct Replicas {
     /// The consumers here, which follow other servers.
-    pub(super) consumers: Vec<Status>,
+    pub(super) consumers: Vec<ConsumerStatus>,
     /// Those that follow databases of this server.
     pub(super) sessions: Vec<SyncSession>,
 }

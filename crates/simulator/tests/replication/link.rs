@@ -14,7 +14,7 @@ use ironbark_ldap_proto::{
     message::encode_request,
 };
 use ironbark_model::Dn;
-use ironbark_replication::{Begin, Follower, Machine, Message};
+use ironbark_replication::{Begin, Consumer, Machine, Message};
 use tokio::runtime::Runtime;
 
 use crate::node::{Node, Replicator};
@@ -43,7 +43,7 @@ pub(crate) struct Ends {
 pub(crate) struct Link {
     pub(crate) ends: Ends,
     pub(crate) content: Content,
-    follower: Follower,
+    consumer: Consumer,
     /// The connection's end at the provider.
     client: Client,
     run: Option<Box<SearchRun>>,
@@ -91,7 +91,7 @@ impl Link {
         Self {
             ends,
             content,
-            follower: Follower::new(Arc::clone(&site.directory), Arc::new(mapping), machine),
+            consumer: Consumer::new(Arc::clone(&site.directory), Arc::new(mapping), machine),
             client,
             run: None,
             queue: VecDeque::new(),
@@ -103,7 +103,7 @@ impl Link {
 
     /// Whether the refresh is completed and changes are followed.
     pub(crate) fn follows(&self) -> bool {
-        self.is_up && self.follower.follows()
+        self.is_up && self.consumer.follows()
     }
 
     /// Breaks the connection.
@@ -113,16 +113,16 @@ impl Link {
         self.is_up = false;
         if settles {
             // A refusal ends the search anyway.
-            let _ = runtime.block_on(self.follower.settle());
+            let _ = runtime.block_on(self.consumer.settle());
         }
-        self.follower.stop();
+        self.consumer.stop();
     }
 
     /// Lets the provider work, and delivers up to so many messages. Returns how many were delivered.
     pub(crate) fn deliver(&mut self, runtime: &Runtime, most: usize) -> usize {
         if !self.is_up {
             // As the session does.
-            if let Err(stop) = runtime.block_on(self.follower.settle_vector()) {
+            if let Err(stop) = runtime.block_on(self.consumer.settle_vector()) {
                 self.failure = Some(stop.to_string());
                 return 0;
             }
@@ -141,7 +141,7 @@ impl Link {
                     logged(&message)
                 );
             }
-            match runtime.block_on(self.follower.take(message)) {
+            match runtime.block_on(self.consumer.take(message)) {
                 Ok(None) => {}
                 Ok(Some(_)) => {
                     self.cut(runtime, true);
@@ -159,7 +159,7 @@ impl Link {
 
     /// Waits until what was taken is committed.
     pub(crate) fn settle(&mut self, runtime: &Runtime) {
-        if let Err(stop) = runtime.block_on(self.follower.settle()) {
+        if let Err(stop) = runtime.block_on(self.consumer.settle()) {
             self.failure = Some(stop.to_string());
             self.cut(runtime, false);
         }
@@ -174,7 +174,7 @@ impl Link {
             in_refresh: false,
             cookie: Vec::new(),
             step: None,
-            mapping: Arc::clone(self.follower.mapping()),
+            mapping: Arc::clone(self.consumer.mapping()),
             session: (ReplicaSession::default(), 0),
         };
         let context = consumer.context();
@@ -190,7 +190,7 @@ impl Link {
             persists,
             cookie,
             in_log,
-        } = self.follower.begin().expect("a database");
+        } = self.consumer.begin().expect("a database");
         let (base, filter) = if in_log {
             ("cn=log", "(&(objectClass=auditWriteObject)(reqResult=0))")
         } else {
@@ -199,7 +199,7 @@ impl Link {
         let names: Vec<&[u8]> = if in_log {
             vec![b"*", b"+"]
         } else if self.content.attributes.is_empty() {
-            let mapping = self.follower.mapping();
+            let mapping = self.consumer.mapping();
             let place = mapping.multi_provider.then_some(PLACE_ATTRIBUTE.as_bytes());
             let recent = mapping.merges_values.then_some(RECENT_ATTRIBUTE.as_bytes());
             [&b"*"[..], b"+"].into_iter().chain(place).chain(recent).collect()

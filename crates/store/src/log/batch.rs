@@ -9,8 +9,8 @@
 //! records  one after the other (`change/codec.rs`)
 //! ```
 //!
-//! Each batch is for one state of the database, its [`LogPlace`]. The chain of the place behind it is made of the chain
-//! before it and all its bytes. So two databases with the same chain have taken the same batches.
+//! Each batch is for one state of the database, its [`ClusterLogPlace`]. The chain of the place behind it is made of
+//! the chain before it and all its bytes. So two databases with the same chain have taken the same batches.
 
 use super::row::{MAX_EXPANSION, compress};
 use crate::{
@@ -27,7 +27,7 @@ const LZ4: u8 = 1;
 
 /// A state of a database that follows the log of a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct LogPlace {
+pub struct ClusterLogPlace {
     /// The last change.
     pub position: Position,
     /// What all changes so far have made. Before the first batch: zeros for an empty database, else the sixteen random
@@ -35,7 +35,7 @@ pub struct LogPlace {
     pub chain: [u8; 16],
 }
 
-impl LogPlace {
+impl ClusterLogPlace {
     /// Whether it is the place of an empty database.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn the_chain_tells_other_batches_and_another_order() {
         let (one, other) = (batch_of(&["a".to_owned()]).1, batch_of(&["b".to_owned()]).1);
-        let start = LogPlace::default();
+        let start = ClusterLogPlace::default();
         let place = start.behind(&one, 1).behind(&other, 2);
         assert_eq!(place.position.sequence, 2);
         assert_eq!(place, start.behind(&one, 1).behind(&other, 2));

@@ -15,7 +15,7 @@ impl WriteTransaction<'_> {
         self.logged.batch.as_ref()?.encode(mark)
     }
 
-    /// Stores the chain behind the changes of this transaction: see [`LogPlace`](crate::LogPlace).
+    /// Stores the chain behind the changes of this transaction: see [`ClusterLogPlace`](crate::ClusterLogPlace).
     ///
     /// # Errors
     /// The storage failed.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ironbark_cluster::{Node, Overview, chain_text};
 use ironbark_runtime::Clock;
-use ironbark_store::LogPlace;
+use ironbark_store::ClusterLogPlace;
 
 use super::{member, settings};
 use crate::shared::{colour::bad, target::Target};
@@ -96,7 +96,7 @@ fn is_there(server: &Node, now: i64) -> bool {
 }
 
 /// What a server is doing, and whether that is well. One that is gone may have been stopped.
-fn state(server: &Node, end: &LogPlace, now: i64) -> (String, bool) {
+fn state(server: &Node, end: &ClusterLogPlace, now: i64) -> (String, bool) {
     let ago = now.saturating_sub(server.at).max(0);
     if server.has_ended {
         return (
@@ -165,7 +165,7 @@ mod tests {
         }
     }
 
-    fn end() -> LogPlace {
+    fn end() -> ClusterLogPlace {
         read_place(b"1 7 7").unwrap()
     }
 

@@ -13,7 +13,7 @@ use ironbark_config::{Configuration, cluster::ClusterConfig};
 use ironbark_directory::open;
 use ironbark_model::{Dn, Schema};
 use ironbark_runtime::Clock;
-use ironbark_store::LogPlace;
+use ironbark_store::ClusterLogPlace;
 
 use super::{
     layout::{Layout, failed, sync_folder, write_whole},
@@ -162,7 +162,7 @@ pub(super) fn forget_beginning(layout: &Layout) -> Result<(), String> {
 }
 
 /// Whether the log ends where it began, and began with this database.
-fn is_place_of(end: &LogPlace, place: &LogPlace) -> bool {
+fn is_place_of(end: &ClusterLogPlace, place: &ClusterLogPlace) -> bool {
     let (log, own) = (end.position, place.position);
     place.is_empty()
         || (end.chain == place.chain
@@ -186,7 +186,7 @@ fn configuration(start: &Start) -> Result<Configuration, String> {
 }
 
 /// Where the database is, and whether it has taken part in a log.
-fn place(start: &Start, configuration: &Configuration) -> Result<(LogPlace, bool), String> {
+fn place(start: &Start, configuration: &Configuration) -> Result<(ClusterLogPlace, bool), String> {
     let suffix = dn(start, &configuration.schema)?;
     let position = configuration.database_holding(&suffix);
     let Some(settings) = position.and_then(|at| configuration.databases.get(at)) else {
@@ -197,10 +197,10 @@ fn place(start: &Start, configuration: &Configuration) -> Result<(LogPlace, bool
         found => found.map_err(failed(&start.layout.database)).map(|_| true)?,
     };
     if !exists {
-        return Ok((LogPlace::default(), false));
+        return Ok((ClusterLogPlace::default(), false));
     }
     let Some(database) = open::to_read(settings, &configuration.schema).map_err(|error| error.to_string())? else {
-        return Ok((LogPlace::default(), false));
+        return Ok((ClusterLogPlace::default(), false));
     };
     let read = database.snapshot().and_then(|snapshot| {
         let view = snapshot.view();
@@ -239,7 +239,7 @@ impl Log {
     }
 
     /// Asks where it ends until `judge` has a result. Without an answer of etcd it says why, and asks again.
-    fn ask<R>(&self, start: &Start, mut judge: impl FnMut(Option<LogPlace>) -> Option<R>) -> Result<R, String> {
+    fn ask<R>(&self, start: &Start, mut judge: impl FnMut(Option<ClusterLogPlace>) -> Option<R>) -> Result<R, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
         let mut told = String::new();
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn only_a_log_that_still_ends_with_this_database_began_with_it() {
-        let at = |generation, sequence, chain: u8| LogPlace {
+        let at = |generation, sequence, chain: u8| ClusterLogPlace {
             position: Position { generation, sequence },
             chain: [chain; 16],
         };
@@ -287,6 +287,6 @@ mod tests {
             assert!(!is_place_of(&log, &own), "{log:?} {own:?}");
         }
         // Nothing is dropped of an empty one.
-        assert!(is_place_of(&at(7, 9, 9), &LogPlace::default()));
+        assert!(is_place_of(&at(7, 9, 9), &ClusterLogPlace::default()));
     }
 }

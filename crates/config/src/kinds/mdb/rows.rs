@@ -3,7 +3,7 @@
 use crate::{
     DatabaseConfig, SettingError,
     class::ConfigClass,
-    database::mdb::{Checkpoint, EnvironmentFlags},
+    database::mdb::{CheckpointInterval, EnvironmentFlags},
     rows::fields::database_field,
     setting::{
         Form, Handler,
@@ -232,7 +232,7 @@ fn set_checkpoint(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Res
         return Err(format!("takes {}", statement.grammar).into());
     };
     let number = |text: &str| parse_u32(text).ok_or_else(|| format!("invalid value \"{text}\""));
-    let checkpoint = Checkpoint {
+    let checkpoint = CheckpointInterval {
         kilobytes: number(kilobytes)?,
         minutes: number(minutes)?,
     };

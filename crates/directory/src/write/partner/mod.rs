@@ -10,7 +10,7 @@ pub(super) use self::cluster_log::tests::answering;
 
 use std::sync::Arc;
 
-use ironbark_store::{Database, LogPlace, WriteTransaction};
+use ironbark_store::{ClusterLogPlace, Database, WriteTransaction};
 
 use crate::{
     OperationError,
@@ -150,11 +150,11 @@ pub(super) enum Flush {
 /// Changes that a partner has and the database lacks.
 pub(super) struct Missing {
     /// The place of the database.
-    pub(super) place: LogPlace,
+    pub(super) place: ClusterLogPlace,
     /// The batches behind it, without gaps.
     pub(super) batches: Vec<Arc<Received>>,
     /// The place behind them.
-    pub(super) behind: LogPlace,
+    pub(super) behind: ClusterLogPlace,
     /// Octets of memory that they take, about.
     pub(super) octets: usize,
     /// Whether the partner has more.

@@ -8,7 +8,7 @@ mod wait;
 
 use std::{sync::Arc, time::Duration};
 
-use ironbark_store::{Database, LogPlace, StoreError, WriteTransaction};
+use ironbark_store::{ClusterLogPlace, Database, StoreError, WriteTransaction};
 
 use self::wait::Wait;
 use super::{CommitPartner, Flush, Missing, Needs, NotKept, Ready};
@@ -49,7 +49,7 @@ struct Group {
     /// How long each answer of the log may take.
     patience: Duration,
     /// Where the database is.
-    place: LogPlace,
+    place: ClusterLogPlace,
     /// Whether further writes wait.
     has_more: bool,
     /// For reads that must not be old, alone in their group.
@@ -102,7 +102,7 @@ impl CommitPartner for ClusterLog {
             deadline: Deadline::new(directory, log.patience()),
             patience: log.patience(),
             log,
-            place: LogPlace::default(),
+            place: ClusterLogPlace::default(),
             has_more: false,
             wait: group
                 .iter()
@@ -240,7 +240,7 @@ impl Deadline {
 
 /// The place of the database. One without changes takes the number of the log, and one with entries remembers that it
 /// is of a log: it begins no other one by itself.
-fn join(database: &Database, log: &dyn CommitLog) -> Result<LogPlace, StoreError> {
+fn join(database: &Database, log: &dyn CommitLog) -> Result<ClusterLogPlace, StoreError> {
     let (place, is_of_log) = {
         let snapshot = database.snapshot()?;
         let view = snapshot.view();
@@ -261,7 +261,7 @@ fn join(database: &Database, log: &dyn CommitLog) -> Result<LogPlace, StoreError
 }
 
 /// What the log has brought behind a place.
-fn behind(log: &dyn CommitLog, place: LogPlace) -> Option<Missing> {
+fn behind(log: &dyn CommitLog, place: ClusterLogPlace) -> Option<Missing> {
     let (mut batches, mut behind, mut octets) = (Vec::new(), place, 0);
     let mut next = log.next(behind);
     while octets < APPLIED_TOGETHER

@@ -25,7 +25,7 @@ pub(in crate::write) fn answering(says: Append) -> Partners {
             patience: Duration::ZERO,
         },
         patience: Duration::ZERO,
-        place: LogPlace::default(),
+        place: ClusterLogPlace::default(),
         has_more: false,
         wait: None,
         is_appended: false,
@@ -37,21 +37,21 @@ impl CommitLog for Answers {
     fn generation(&self) -> Option<u64> {
         Some(1)
     }
-    fn reached(&self, _: LogPlace) {}
+    fn reached(&self, _: ClusterLogPlace) {}
     fn kept(&self, _: u64) {}
-    fn next(&self, _: LogPlace) -> Option<Arc<Received>> {
+    fn next(&self, _: ClusterLogPlace) -> Option<Arc<Received>> {
         None
     }
-    fn turn(&self, _: LogPlace, _: Duration) -> Turn {
+    fn turn(&self, _: ClusterLogPlace, _: Duration) -> Turn {
         Turn::Mine
     }
-    fn append(&self, _: LogPlace, _: &[u8], _: u64, _: bool, _: Duration) -> Append {
+    fn append(&self, _: ClusterLogPlace, _: &[u8], _: u64, _: bool, _: Duration) -> Append {
         self.0
     }
-    fn confirm(&self, _: LogPlace, _: Duration) -> Append {
+    fn confirm(&self, _: ClusterLogPlace, _: Duration) -> Append {
         self.0
     }
-    fn end(&self, _: Duration) -> Option<LogPlace> {
+    fn end(&self, _: Duration) -> Option<ClusterLogPlace> {
         None
     }
     fn may_be_older_than(&self, _: Duration) -> bool {
@@ -63,5 +63,5 @@ impl CommitLog for Answers {
     fn patience(&self) -> Duration {
         Duration::ZERO
     }
-    fn failed(&self, _: LogPlace, _: &str) {}
+    fn failed(&self, _: ClusterLogPlace, _: &str) {}
 }

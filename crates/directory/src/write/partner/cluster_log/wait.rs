@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ironbark_store::LogPlace;
+use ironbark_store::ClusterLogPlace;
 
 use crate::{
     OperationError,
@@ -18,9 +18,9 @@ const STEP: Duration = Duration::from_millis(100);
 #[derive(Default)]
 pub(super) struct Wait {
     /// The end of the log when it was first asked.
-    wanted: Option<LogPlace>,
+    wanted: Option<ClusterLogPlace>,
     /// Where the database was when the log was last asked.
-    before: LogPlace,
+    before: ClusterLogPlace,
 }
 
 impl Wait {
@@ -29,7 +29,7 @@ impl Wait {
     pub(super) fn step(
         &mut self,
         log: &dyn CommitLog,
-        place: LogPlace,
+        place: ClusterLogPlace,
         left: &dyn Fn() -> Duration,
     ) -> Result<Ready, OperationError> {
         if let Some(end) = self.wanted {

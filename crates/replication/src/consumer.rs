@@ -73,7 +73,7 @@ pub struct Counts {
 }
 
 /// A consumer of one provider.
-pub struct Follower {
+pub struct Consumer {
     directory: Arc<Directory>,
     mapping: Arc<ReplicaMapping>,
     machine: Machine,
@@ -100,7 +100,7 @@ pub struct Follower {
     counts: Counts,
 }
 
-impl Follower {
+impl Consumer {
     /// A consumer with this line `syncrepl`.
     pub fn new(directory: Arc<Directory>, mapping: Arc<ReplicaMapping>, machine: Machine) -> Self {
         Self {

@@ -2,18 +2,18 @@
 //! place in the log.
 
 use ironbark_directory::{
-    Incoming, LogPlace, LogStep, OperationError, ReplicaSession, ReplicatedEntry, begin_initial_load,
+    ChangeLogPlace, Incoming, LogStep, OperationError, ReplicaSession, ReplicatedEntry, begin_initial_load,
 };
 use ironbark_store::ContextVector;
 use roaring::RoaringTreemap;
 
-use super::{Counts, Follower, Stop};
+use super::{Consumer, Counts, Stop};
 use crate::Logged;
 
-impl Follower {
+impl Consumer {
     /// The place in the provider's log. `None`: no refresh has come to its end.
-    pub(crate) fn place(&self) -> Result<Option<LogPlace>, Stop> {
-        Ok(LogPlace::of_database(&*self.context()?)?)
+    pub(crate) fn place(&self) -> Result<Option<ChangeLogPlace>, Stop> {
+        Ok(ChangeLogPlace::of_database(&*self.context()?)?)
     }
 
     /// A connection begins.
@@ -55,7 +55,7 @@ impl Follower {
     }
 
     /// The refresh has come to its end: what it has not sent is gone.
-    pub(crate) async fn end_refresh(&mut self, place: LogPlace) -> Result<(), Stop> {
+    pub(crate) async fn end_refresh(&mut self, place: ChangeLogPlace) -> Result<(), Stop> {
         self.end_content().await?;
         self.step(Incoming::EndOfRefresh, LogStep::Set(place)).await?;
         self.settle().await
@@ -75,7 +75,7 @@ impl Follower {
     }
 
     /// A change of the log.
-    pub(crate) async fn make(&mut self, change: Logged, place: LogPlace) -> Result<(), Stop> {
+    pub(crate) async fn make(&mut self, change: Logged, place: ChangeLogPlace) -> Result<(), Stop> {
         let incoming = match change {
             Logged::Add(entry) => {
                 self.counts.entries += 1;
@@ -93,7 +93,7 @@ impl Follower {
     }
 
     /// The log has nothing more for this consumer up to here.
-    pub(crate) async fn pass(&mut self, place: LogPlace) -> Result<(), Stop> {
+    pub(crate) async fn pass(&mut self, place: ChangeLogPlace) -> Result<(), Stop> {
         self.step(Incoming::Nothing, LogStep::Set(place)).await
     }
 

@@ -5,9 +5,9 @@ use ironbark_directory::{CookiePlace, Incoming, LogStep, OperationError, begin_i
 use ironbark_model::ResultCode;
 use roaring::RoaringTreemap;
 
-use super::{Follower, Stop};
+use super::{Consumer, Stop};
 
-impl Follower {
+impl Consumer {
     /// The place at the provider. `None`: no comparison of the content has come to its end.
     pub(crate) fn cookie_place(&self) -> Result<Option<CookiePlace>, Stop> {
         Ok(CookiePlace::of_database(&*self.context()?)?)
