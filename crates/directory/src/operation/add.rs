@@ -10,9 +10,9 @@ use crate::{
     OperationError,
     access::{Target, WriteCheck, assertion, disclosure::Ancestor},
     backend::written::Success,
-    edit::apply::{Before, apply_own},
     edit::{
         adoption,
+        apply::{Before, apply_own},
         checks::{self, grants_on_root, require},
         new_entry::{add_naming_values, complete, entry_of, refuse_repetition},
         rights::is_granted,

@@ -12,8 +12,8 @@ use crate::{
     Configuration, NamingContext, OperationError,
     access::{Target, WriteCheck},
     backend::{referral, tree_change::TreeChange, written::Success},
-    edit::apply::{Before, apply_own},
     edit::{
+        apply::{Before, apply_own},
         checks::{self, grants_on_root, require},
         draft::Draft,
         plan::{Options, Plan, plan},

@@ -323,7 +323,7 @@ impl<'w, 'd> Execution<'w, 'd> {
         }
     }
 
-    /// Applies an effect that the request asks for; the overlays are not asked (see [`crate::edit::apply_own`]).
+    /// Applies an effect that the request asks for; the overlays are not asked (see [`crate::edit::apply`]).
     pub(crate) fn make_own(&mut self, kind: ChangeKind, effect: Effect) -> Result<EntryId, OperationError> {
         if self.controls.has(ControlKind::NoOp) {
             return Err(WriteRefusal::NoOperation.into());

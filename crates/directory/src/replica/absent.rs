@@ -15,8 +15,10 @@ use crate::{
         queue::{Outcome, Served, WriteTask},
         written::{Executed, Refusal, Success},
     },
-    edit::execute::{WRITE_STEPS, execute},
-    edit::{checks, delete},
+    edit::{
+        checks, delete,
+        execute::{WRITE_STEPS, execute},
+    },
     overlay::{Execution, Requested, password_checks::Computed},
     refusal::{Failure, ReplicaRefusal, WriteRefusal},
     request::{context::RequestContext, controls::WriteControls},

@@ -18,8 +18,10 @@ use super::{
 };
 use crate::{
     OperationError,
-    edit::apply::{Before, apply_own},
-    edit::checks,
+    edit::{
+        apply::{Before, apply_own},
+        checks,
+    },
     overlay::{Execution, Heard},
     place,
     refusal::ReplicaRefusal,

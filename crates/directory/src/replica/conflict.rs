@@ -12,8 +12,10 @@ use super::{
 use crate::{
     OperationError,
     backend::conflicts::{Conflict, ConflictKind, ConflictSide},
-    edit::apply::{Before, apply_implied, apply_own},
-    edit::{checks, delete},
+    edit::{
+        apply::{Before, apply_implied, apply_own},
+        checks, delete,
+    },
     overlay::Execution,
     place::uuid_text,
     request::modification::normal_form,

@@ -10,8 +10,10 @@ use super::{
 };
 use crate::{
     OperationError,
-    edit::apply::{Before, apply_implied, apply_own},
-    edit::{checks, delete, placed},
+    edit::{
+        apply::{Before, apply_implied, apply_own},
+        checks, delete, placed,
+    },
     overlay::Execution,
     refusal::ReplicaRefusal,
 };

@@ -11,8 +11,8 @@ use crate::{
     OperationError,
     access::WriteCheck,
     backend::written::Success,
-    edit::apply::{Before, apply_own},
     edit::{
+        apply::{Before, apply_own},
         checks,
         draft::Draft,
         plan::{Options, Plan, plan},

@@ -14,8 +14,8 @@ use super::{
 use crate::{
     OperationError,
     backend::conflicts::ConflictKind,
-    edit::apply::{Before, apply_own},
     edit::{
+        apply::{Before, apply_own},
         checks,
         plan::{Plan, plan_replicated},
     },
