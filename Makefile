@@ -1,9 +1,9 @@
 # The menu of the repository; `make` prints it.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps record test-slapd build deb deb-arm64 tarball test-deb test-systemd image test-chart demo demo-cluster \
-	bench-slapd benchmarks bench-ycsb docs paper soak fuzz test-cluster-faults deny instructions test test-gssapi fmt lint \
-	tidy quick
+.PHONY: help deps record test-slapd build deb deb-arm64 tarball test-deb test-systemd image test-chart demo \
+	demo-cluster bench-slapd benchmarks bench-ycsb docs paper soak fuzz test-cluster-faults deny instructions test \
+	test-gssapi fmt lint tidy quick
 
 CARGO ?= cargo
 

@@ -66,7 +66,8 @@ part_load() {
   stop slapd
   stop ironbark
   replace load-conditions </dev/null
-  "$IRONBARK" load report "$FOLDER"/results/load/*.json --limit bare -o "$FOLDER/results/load.html" --markdown docs/benchmarks.md
+  "$IRONBARK" load report "$FOLDER"/results/load/*.json --limit bare -o "$FOLDER/results/load.html" \
+    --markdown docs/benchmarks.md
   sed -n '/<!-- load -->/,/<!-- \/load -->/p' docs/benchmarks.md
 }
 for workload in $WORKLOADS; do words "$workload" >/dev/null; done

@@ -166,7 +166,7 @@ impl<S: Sessions> Worker<S> {
             if self.tasks.contains_key(key) {
                 continue;
             }
-            // This may read a database: whoever looks at the sessions does not wait for it.
+            // This may read a database: `status` does not wait for it.
             if let Some((running, task)) = self.sessions.begin(key, order) {
                 lock(&self.shown).insert(key.clone(), running.clone());
                 let task = spawn_local(task).abort_handle();

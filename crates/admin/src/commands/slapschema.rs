@@ -137,14 +137,7 @@ impl Checked<'_> {
         let former = former
             .and_then(|found| found.values.first())
             .and_then(|name| schema.find_object_class(name));
-        let attributes: Vec<_> = entry
-            .attributes
-            .iter()
-            .map(|attribute| CheckedAttribute {
-                description: &attribute.description,
-                value_count: attribute.values.len(),
-            })
-            .collect();
+        let attributes: Vec<_> = entry.attributes.iter().map(CheckedAttribute::from).collect();
         let collective = schema.find_object_class(b"collectiveAttributeSubentry");
         let check = EntryCheck {
             former_class: former.map(|class| class.number),

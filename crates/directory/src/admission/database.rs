@@ -3,7 +3,7 @@
 
 use ironbark_config::{Operations, Require};
 use ironbark_ldap_proto::{
-    controls::{ControlKind, ControlSet, PasswordPolicyError, PasswordPolicyResponse},
+    controls::{ControlKind, PasswordPolicyError, PasswordPolicyResponse},
     extended::{Descriptor, ExtendedOperation},
 };
 
@@ -43,13 +43,7 @@ pub(crate) fn check_restrictions(
     if origin.is_restricted() && operation != Operations::MODIFY && overlays_of(context).restricts() {
         return Err(restricted(origin));
     }
-    let dropped = admit(
-        configuration,
-        context,
-        Subject::of(origin, context),
-        origin.critical_controls,
-    )?;
-    origin.drop_controls(dropped);
+    drop_controls(configuration, context, false, origin)?;
     let_overlays_hear(context, origin);
     Ok(())
 }
@@ -79,13 +73,7 @@ pub(crate) fn check_bind(
     };
     security::check(&context.settings.security, purpose, origin.strength)?;
     check_operation(context, Operations::BIND)?;
-    let dropped = admit(
-        configuration,
-        context,
-        Subject::anonymous(origin),
-        origin.critical_controls,
-    )?;
-    origin.drop_controls(dropped);
+    drop_controls(configuration, context, true, origin)?;
     if is_simple {
         let_overlays_hear(context, origin);
     }
@@ -135,13 +123,7 @@ pub(crate) fn check_extended(
         return Err(AdmissionRefusal::Restricted.into());
     }
     if !is_start_tls {
-        let dropped = admit(
-            configuration,
-            context,
-            Subject::of(origin, context),
-            origin.critical_controls,
-        )?;
-        origin.drop_controls(dropped);
+        drop_controls(configuration, context, false, origin)?;
     }
     Ok(())
 }
@@ -176,22 +158,32 @@ pub(crate) fn check_requirements(context: &NamingContext, origin: &RequestContex
     Ok(())
 }
 
-/// Applies `restrictop` to a request to a naming context: returns the controls that are dropped. Controls in
-/// `critical` cannot be dropped.
+/// Applies `restrictop` to a request to a naming context: drops controls from it. A bind is judged as anonymous.
 ///
 /// # Errors
 /// `unwillingToPerform`: the request is rejected.
-pub(crate) fn admit(
+fn drop_controls(
     configuration: &Configuration,
     context: &NamingContext,
-    subject: Subject<'_>,
-    critical: ControlSet,
-) -> Result<ControlSet, AdmissionRefusal> {
+    is_bind: bool,
+    origin: &mut RequestContext,
+) -> Result<(), AdmissionRefusal> {
     let place = usize::try_from(context.number + 1).unwrap_or_default();
-    match configuration.operation_rules.get(place) {
-        Some(rules) if !rules.is_empty() => access::admit(rules, configuration, subject, critical),
-        _ => Ok(ControlSet::NONE),
-    }
+    let Some(rules) = configuration
+        .operation_rules
+        .get(place)
+        .filter(|rules| !rules.is_empty())
+    else {
+        return Ok(());
+    };
+    let subject = if is_bind {
+        Subject::anonymous(origin)
+    } else {
+        Subject::of(origin, context)
+    };
+    let dropped = access::admit(rules, configuration, subject, origin.critical_controls)?;
+    origin.drop_controls(dropped);
+    Ok(())
 }
 
 /// The refusal of any other operation while the password must be changed.

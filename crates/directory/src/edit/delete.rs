@@ -1,4 +1,4 @@
-//! The end of an entry, whoever asks for it.
+//! The end of an entry, for requests, overlays and consumers.
 
 use ironbark_model::Dn;
 use ironbark_store::{ChangeKind, Effect, EntryId, Location};

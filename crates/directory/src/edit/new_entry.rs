@@ -132,14 +132,7 @@ fn put_last(entry: &mut Entry, named: &[AttributeDescription]) {
 fn add_structural_class(execution: &Execution<'_, '_>, entry: &mut Entry) -> Result<(), OperationError> {
     let schema = execution.schema();
     let known = &execution.configuration.well_known;
-    let attributes: Vec<CheckedAttribute<'_>> = entry
-        .attributes
-        .iter()
-        .map(|attribute| CheckedAttribute {
-            description: &attribute.description,
-            value_count: attribute.values.len(),
-        })
-        .collect();
+    let attributes: Vec<CheckedAttribute<'_>> = entry.attributes.iter().map(CheckedAttribute::from).collect();
     let classes = entry
         .attribute(&known.object_class)
         .map_or(&[][..], |attribute| &attribute.values);

@@ -4,7 +4,7 @@
 mod places;
 
 use super::{AttributeType, ClassKind, ClassNumber, ContentRule, ObjectClass, Schema, TypeNumber};
-use crate::{AttributeDescription, ResultCode};
+use crate::{Attribute, AttributeDescription, ResultCode};
 
 /// A refusal of an entry.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -23,6 +23,15 @@ pub struct CheckedAttribute<'a> {
     pub description: &'a AttributeDescription,
     /// How many values it has.
     pub value_count: usize,
+}
+
+impl<'a> From<&'a Attribute> for CheckedAttribute<'a> {
+    fn from(attribute: &'a Attribute) -> Self {
+        Self {
+            description: &attribute.description,
+            value_count: attribute.values.len(),
+        }
+    }
 }
 
 /// The classes of an entry that passed the first half of a check.

@@ -67,7 +67,7 @@ impl CommitPartner for Files {
             let snapshot = database.snapshot().map_err(LdifError::from);
             let taken_back = snapshot.and_then(|snapshot| self.files.write_back(&snapshot.view(), record));
             if let Err(error) = taken_back {
-                tracing::error!(target: "any", "files of a database say what was refused, until it is started again: {error}");
+                tracing::error!(target: "any", "the files have a refused change until the server starts again: {error}");
             }
         }
         None

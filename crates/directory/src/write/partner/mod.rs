@@ -35,7 +35,7 @@ use crate::{
 /// 5. LMDB commits. If it fails, or a partner refuses in step 4, the partners that have the changes take them back
 ///    ([`take_back`](Self::take_back)), the last one first, after the transaction was dropped.
 /// 6. [`committed`](Self::committed), before any write of the group is answered.
-/// 7. [`close`](Self::close), whatever has become of the group.
+/// 7. [`close`](Self::close), also if the group has failed.
 ///
 /// A group comes back to step 2 if a partner was overtaken, and to step 3 with fewer writes after a refusal that undoes
 /// effects: nothing was kept of it. Changes of other servers (step 2, also without a group) are committed without step
