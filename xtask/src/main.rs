@@ -1,5 +1,5 @@
 //! Repository tasks: `cargo xtask tidy`, `cargo xtask deny`, `cargo xtask schema-ldif`, `cargo xtask instructions`,
-//! `cargo xtask test`, `cargo xtask quick`.
+//! `cargo xtask test`, `cargo xtask quick`, `cargo xtask conformance`.
 
 mod cargo;
 mod deny;
@@ -29,13 +29,14 @@ fn main() -> Result<ExitCode> {
             None => Ok(usage()),
         },
         ["quick"] => quick(),
+        ["conformance"] => conformance(),
         _ => Ok(usage()),
     }
 }
 
 fn usage() -> ExitCode {
     eprintln!(
-        "usage: cargo xtask tidy | deny | schema-ldif [--check] | instructions [--accept] | quick\n\
+        "usage: cargo xtask tidy | deny | schema-ldif [--check] | instructions [--accept] | quick | conformance\n\
          \x20                  | test [--package PACKAGE]... [--accept] [NAME]..."
     );
     ExitCode::from(2)
@@ -60,6 +61,14 @@ fn tidy() -> Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Writes the page that says which sections of the RFCs have tests.
+fn conformance() -> Result<ExitCode> {
+    let root = repository_root()?;
+    let (path, text) = tidy::conformance_page(&tidy::Tree::load(&root)?);
+    std::fs::write(root.join(path), text).context(path)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn deny() -> Result<ExitCode> {

@@ -50,6 +50,7 @@ for c in c, nobody:
     );
 }
 
+/// RFC 2696 §3.
 #[test]
 fn giving_a_page_up_ends_the_paged_search() {
     // slapd accepts the next page after a client has abandoned a paged search.
@@ -74,6 +75,7 @@ except ldap.UNWILLING_TO_PERFORM as e:
     assert_eq!(answer, "2 (0, None)\npaged results cookie is invalid or old\n");
 }
 
+/// RFC 2696 §3.
 #[test]
 fn pages_join_to_the_whole_answer() {
     assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
@@ -88,6 +90,7 @@ fn pages_join_to_the_whole_answer() {
     });
 }
 
+/// RFC 2696 §3.
 #[test]
 fn a_page_has_a_cookie_that_must_be_the_last_one() {
     same_python(

@@ -142,6 +142,7 @@ fn half_a_message_and_a_close_leave_nothing_behind() {
     assert_serves(&server);
 }
 
+/// RFC 4511 §3.1.
 #[test]
 fn a_thousand_searches_in_one_write_are_answered_in_order() {
     let server = small_server("");
@@ -179,6 +180,7 @@ fn five_hundred_connections_are_served_at_once() {
     assert_serves(&server);
 }
 
+/// RFC 4511 §4.11, RFC 3909 §2.
 #[test]
 fn searches_are_abandoned_and_canceled() {
     let server = big_server();

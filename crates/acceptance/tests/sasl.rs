@@ -337,6 +337,7 @@ const IN_PROGRESS: u8 = 14;
 const INVALID: u8 = 49;
 const OTHER: u8 = 80;
 
+/// RFC 4513 §5.2.1.
 #[test]
 fn malformed_messages_fail_and_the_server_lives() {
     let server = started(Flavor::Ironbark, "sasl-secprops none\n");
@@ -390,6 +391,7 @@ fn malformed_messages_fail_and_the_server_lives() {
     assert_eq!(raw.bind("PLAIN", Some(b"\0ann\0pencil")).0, SUCCESS);
 }
 
+/// RFC 4511 §4.2.1.
 #[test]
 fn a_negotiation_is_ended_by_another_bind_and_by_nothing_else() {
     let server = started(Flavor::Ironbark, "sasl-secprops none\n");

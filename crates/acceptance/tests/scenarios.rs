@@ -35,11 +35,15 @@ fn problem(folder: &Path, file: &Path) -> Option<String> {
     };
     let answers = |flavor| Ok(script.answered_by(flavor, folder)?.to_string());
     let oracle = Oracle::of_environment();
-    let theirs = oracle.and_then(|oracle| oracle.answer(file, || answers(Flavor::OpenLdap)));
+    let reference = match script.ours {
+        Some(_) => Flavor::Ironbark,
+        None => Flavor::OpenLdap,
+    };
+    let theirs = oracle.and_then(|oracle| oracle.answer(file, || answers(reference)));
     match (theirs, answers(Flavor::Ironbark)) {
         (Err(error), _) | (_, Err(error)) => Some(format!("{name}: {error}")),
         (Ok(theirs), Ok(ours)) if theirs != ours => {
-            Some(format!("{name}:\n{}", difference("slapd", &theirs, "ours", &ours)))
+            Some(format!("{name}:\n{}", difference("written", &theirs, "ours", &ours)))
         }
         _ => None,
     }

@@ -12,6 +12,7 @@ fn with_overlay() -> String {
     format!("moduleload sssvlv\n{}overlay sssvlv\n", Server::PEOPLE_CONFIG)
 }
 
+/// RFC 2891 §3.
 #[test]
 fn a_sorted_search_is_paged_in_its_order() {
     // Without slapd: it answers `busy` if the next page is requested before it has finished with the last one.

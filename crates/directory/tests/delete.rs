@@ -17,6 +17,7 @@ fn only_leaves_go_and_missing_entries_have_a_matched_dn() {
     assert_eq!(site.delete("not a dn").brief(), (34, "invalid DN"));
 }
 
+/// RFC 4527 §3.1.
 #[test]
 fn the_pre_read_control_shows_what_went() {
     let mut site = Site::populated("");

@@ -130,6 +130,7 @@ fn what_waits_can_be_given_up_and_what_executes_cannot_be_canceled() {
     assert_eq!(code(&finish(&mut site, canceled)), 118);
 }
 
+/// RFC 4511 §4.11.
 #[test]
 fn a_write_that_executes_is_not_answered_after_an_abandon() {
     let (mut site, arrivals, open) = gated();

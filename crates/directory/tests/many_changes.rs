@@ -42,6 +42,7 @@ fn increments_of_an_attribute_with_many_values() {
     assert!(site.read("cn=n,dc=ex", &["count"]) == Some(expected));
 }
 
+/// RFC 4525 §3.
 #[test]
 fn increments_that_change_more_values_than_one_request_may_are_refused() {
     let mut site = counting(2_000);

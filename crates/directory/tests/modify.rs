@@ -139,6 +139,7 @@ fn replacing_by_nothing_deletes_whether_or_not_it_is_there() {
     assert_eq!(site.read(A, &["description"]).as_deref(), Some(""));
 }
 
+/// RFC 4525 §2.
 #[test]
 fn increments_add_to_each_value() {
     let mut site = counting();
@@ -229,6 +230,7 @@ fn read_entry_controls_show_before_and_after() {
     assert_eq!(answer.read_entry.as_deref(), Some("dn: cn=a,ou=p,dc=ex\nsn: two\n"));
 }
 
+/// RFC 4528 §4.
 #[test]
 fn assertions_and_no_op_stop_the_operation() {
     let mut site = Site::populated("");

@@ -39,6 +39,7 @@ fn refusals_have_slapds_codes_and_words() {
     assert_eq!((answer.code, &*answer.matched_dn), (32, ""));
 }
 
+/// RFC 4511 §4.9.
 #[test]
 fn old_rdn_values_go_or_stay() {
     let mut site = Site::populated("");

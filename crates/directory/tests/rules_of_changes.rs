@@ -36,6 +36,7 @@ fn a_rename_of_a_big_group_escapes_no_rule_about_its_members() {
     }
 }
 
+/// RFC 4527 §3.2.
 #[test]
 fn post_read_after_a_rename_shows_what_the_rules_give_under_the_new_name() {
     let rules =

@@ -74,6 +74,7 @@ fn updates_are_made_at_its_end_all_together() {
     assert_eq!(end(&mut site, true).brief(), (16_673, "invalid transaction identifier"));
 }
 
+/// RFC 5805 §4.
 #[test]
 fn of_a_transaction_with_one_refused_update_nothing_is_made() {
     let mut site = Site::populated("");

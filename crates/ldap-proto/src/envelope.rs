@@ -103,6 +103,7 @@ impl<'a> Element<'a> for RawControl<'a> {
         let oid = content.octet_string()?;
         let critical = content.peek() == Some(tags::BOOLEAN) && content.boolean()?;
         let value = content.optional(tags::OCTET_STRING)?;
+        content.finish()?;
         Ok(Self { oid, critical, value })
     }
 

@@ -13,8 +13,8 @@ use crate::{DecodeLimits, Fault};
 
 /// Decodes one filter.
 ///
-/// An unrecognized choice evaluates to Undefined (RFC 4511 §4.5.1.7); it becomes the presence of the attribute with the
-/// empty name, which no schema knows.
+/// An unrecognized choice evaluates to Undefined (RFC 4511 §4.5.1.7), and so do substrings in an order that §4.5.1.7.2
+/// forbids, as in slapd: they become the presence of the attribute with the empty name, which no schema knows.
 ///
 /// # Errors
 /// [`Fault::FILTER_TOO_DEEP`], [`Fault::FILTER_TOO_BIG`], or `error decoding filter`.
@@ -103,6 +103,9 @@ pub(crate) fn leaf<'a>(identifier: u8, mut content: Reader<'a>, elements: &mut B
         EXTENSIBLE => {
             let rule = content.optional(RULE).map_err(malformed)?;
             let attribute = content.optional(TYPE).map_err(malformed)?;
+            if content.peek() != Some(VALUE) {
+                return Err(Fault::malformed("Missing value in matching rule assertion"));
+            }
             let value = content.element(VALUE).map_err(malformed)?;
             let dn_attributes =
                 content.peek() == Some(DN_ATTRIBUTES) && content.boolean_of(DN_ATTRIBUTES).map_err(malformed)?;
@@ -113,7 +116,7 @@ pub(crate) fn leaf<'a>(identifier: u8, mut content: Reader<'a>, elements: &mut B
                 dn_attributes,
             }
         }
-        _ => Filter::Present(Cow::Borrowed(&[])),
+        _ => UNDEFINED,
     })
 }
 
@@ -131,9 +134,7 @@ fn substrings<'a>(mut content: Reader<'a>, elements: &mut Budget) -> Result<Filt
     let attribute = Cow::Borrowed(content.octet_string().map_err(malformed)?);
     let mut parts = content.sequence().map_err(malformed)?;
     let (mut initial, mut any, mut r#final) = (None, Vec::new(), None);
-    if parts.is_empty() {
-        return Err(ERROR);
-    }
+    let mut is_undefined = parts.is_empty();
     while !parts.is_empty() {
         elements.take()?;
         let (identifier, part) = parts.nested_any().map_err(malformed)?;
@@ -143,8 +144,11 @@ fn substrings<'a>(mut content: Reader<'a>, elements: &mut Budget) -> Result<Filt
             INITIAL if initial.is_none() && any.is_empty() && r#final.is_none() => initial = Some(part),
             ANY if r#final.is_none() => any.push(part),
             FINAL if r#final.is_none() => r#final = Some(part),
-            _ => return Err(ERROR),
+            _ => is_undefined = true,
         }
+    }
+    if is_undefined {
+        return Ok(UNDEFINED);
     }
     Ok(Filter::Substrings {
         attribute,
@@ -231,6 +235,9 @@ fn write_assertion(identifier: u8, assertion: &Assertion<'_>, writer: &mut Write
         writer.octet_string(&assertion.value);
     });
 }
+
+/// No schema has an attribute without a name.
+const UNDEFINED: Filter<'static> = Filter::Present(Cow::Borrowed(&[]));
 
 const ERROR: Fault = Fault::malformed("error decoding filter");
 

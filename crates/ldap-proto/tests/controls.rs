@@ -441,6 +441,7 @@ fn response_controls_come_back() {
     assert_eq!((read.dn, read.attributes), (&b"cn=a"[..], List::new(&attributes)));
 }
 
+/// RFC 3062 §2.
 #[test]
 fn password_modify_has_optional_fields() {
     use password_modify::PasswordModifyRequest as Modify;
@@ -477,6 +478,7 @@ fn password_modify_has_optional_fields() {
     );
 }
 
+/// RFC 3909 §2.1.
 #[test]
 fn cancel_names_a_message() {
     let id = MessageId::new(70_000).unwrap();

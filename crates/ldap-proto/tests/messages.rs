@@ -418,6 +418,7 @@ fn unknown_elements_are_ignored_where_sequences_are_extensible() {
     assert!(RequestMessage::decode(&extended, &LIMITS).is_ok());
 }
 
+/// RFC 4511 §4.5.1.7.
 #[test]
 fn an_unknown_filter_choice_is_the_presence_of_nothing() {
     let mut body = vec![4, 0, 10, 1, 0, 10, 1, 0, 2, 1, 0, 2, 1, 0, 1, 1, 0];

@@ -259,6 +259,7 @@ fn modify_without_changetype_is_for_ldapmodify() {
     );
 }
 
+/// RFC 2849 §2.
 #[test]
 fn urls_go_through_the_resolver() {
     let records: Result<Vec<_>, _> = Reader::new(&b"dn: a=b\njpegPhoto:< file:///p\n"[..], Memory).collect();

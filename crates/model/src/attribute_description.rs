@@ -16,6 +16,12 @@ pub enum DescriptionError {
     /// The syntax of RFC 4512 §2.5 is not met.
     #[error("AttributeDescription contains inappropriate characters")]
     Malformed,
+    /// There is no text.
+    #[error("empty AttributeDescription")]
+    Empty,
+    /// Nothing stands between two semicolons, or behind the last one.
+    #[error("zero length option is invalid")]
+    EmptyOption,
     /// No such attribute type.
     #[error("attribute type undefined")]
     UndefinedType,
@@ -84,7 +90,9 @@ impl Schema {
             ),
         };
         let Some(found) = self.find_attribute_type(name) else {
-            return Err(if is_type_name(name) {
+            return Err(if text.is_empty() {
+                DescriptionError::Empty
+            } else if is_type_name(name) {
                 DescriptionError::UndefinedType
             } else {
                 DescriptionError::Malformed
@@ -104,6 +112,9 @@ impl Schema {
         description: &mut AttributeDescription,
     ) -> Result<(), DescriptionError> {
         for option in options.split(|byte| *byte == b';') {
+            if option.is_empty() {
+                return Err(DescriptionError::EmptyOption);
+            }
             if !is_option(option) {
                 return Err(DescriptionError::Malformed);
             }
@@ -160,6 +171,7 @@ fn is_type_name(text: &[u8]) -> bool {
 mod tests {
     use super::*;
 
+    /// RFC 4512 §2.5.2.
     #[test]
     fn equal_descriptions_are_equal_values() {
         let schema = Schema::system();
@@ -180,9 +192,9 @@ mod tests {
         for (text, error) in [
             (&b"nosuch"[..], DescriptionError::UndefinedType),
             (b"1.2.3.4", DescriptionError::UndefinedType),
-            (b"", DescriptionError::Malformed),
             (b"c n", DescriptionError::Malformed),
-            (b"cn;", DescriptionError::Malformed),
+            (b"", DescriptionError::Empty),
+            (b"cn;", DescriptionError::EmptyOption),
             (b"cn;lang_en", DescriptionError::Malformed),
             (b"cn;x-foo", DescriptionError::UnknownOption),
             (b"cn;binary", DescriptionError::BinaryNotSupported),
@@ -202,6 +214,7 @@ mod tests {
         );
     }
 
+    /// RFC 3866 §4.
     #[test]
     fn subtypes_by_type_options_and_ranges() {
         let schema = Schema::system();

@@ -448,6 +448,7 @@ mod tests {
         );
     }
 
+    /// RFC 4516 §2.
     #[test]
     fn malformed_urls_are_refused() {
         for (text, error) in [
@@ -471,6 +472,7 @@ mod tests {
     }
 
     proptest! {
+        /// RFC 4516 §2.
         #[test]
         fn what_parses_prints_to_an_equal_url(text in "(ldap|ldaps|ldapi)://[a-z%/?2F5:,=! ]{0,40}") {
             if let Ok(url) = LdapUrl::parse(&text) {

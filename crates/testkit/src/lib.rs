@@ -28,6 +28,7 @@ mod kdc;
 mod layout;
 mod ldif;
 mod oracle;
+mod pdu;
 mod samba_dc;
 mod scenario;
 mod script;

@@ -22,14 +22,18 @@
 //! The first line says what the scenario shows. Then come the slapd.conf (`conf` and a file of the folder of scenarios,
 //! or its lines behind `|`), and the LDIF that slapadd loads (`data` and a file, or lines behind `+`; none: the
 //! directory is empty). `{dir}`, `{schema}` and `{port}` are filled in, as in [`Server::prepare`]. `unordered`: entries
-//! of an answer may come in any order. Behind a command, `<` marks a line of its input, `!` one of standard error, `=`
+//! of an answer may come in any order. `ours` and a reason: the answers are those of Ironbark, for slapd's are not what
+//! the standard asks. Behind a command, `<` marks a line of its input, `!` one of standard error, `=`
 //! the exit status; what has no mark is standard output.
+//!
+//! The command `pdu` sends messages of LDAP as they stand in its input, on a connection of its own, and shows what the
+//! server sends. It says what ldap-utils cannot; [`crate::pdu`] has the notation.
 
 use std::fmt::{self, Write as _};
 use std::fs;
 use std::path::Path;
 
-use crate::{Credentials, Flavor, Server, TestkitError, Transcript};
+use crate::{Credentials, Flavor, Server, TestkitError, Transcript, pdu};
 
 /// A scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -42,6 +46,8 @@ pub struct Script {
     pub content: Given,
     /// Entries of an answer may come in any order.
     pub is_unordered: bool,
+    /// Why the answers are not those of slapd.
+    pub ours: Option<String>,
     /// In order.
     pub steps: Vec<Step>,
 }
@@ -92,7 +98,7 @@ impl Given {
 /// A command and its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Step {
-    /// The program of ldap-utils and its arguments, without those that name the server.
+    /// The program of ldap-utils and its arguments, without those that name the server; or `pdu`.
     pub words: Vec<String>,
     /// Standard input.
     pub input: String,
@@ -119,7 +125,7 @@ impl Script {
             }
             let Some(step) = script.steps.last_mut() else {
                 if !script.take_heading(line) {
-                    return wrong("`# purpose`, `conf`, `data`, `unordered` or `$ command` is expected");
+                    return wrong("`# purpose`, `conf`, `data`, `unordered`, `ours` or `$ command` is expected");
                 }
                 continue;
             };
@@ -153,6 +159,7 @@ impl Script {
             ("|", _) => self.configuration.push(rest),
             ("+", _) => self.content.push(rest),
             (_, Some(("conf", name))) => self.configuration = Given::File(name.to_owned()),
+            (_, Some(("ours", reason))) => self.ours = Some(reason.to_owned()),
             (_, Some(("data", name))) => self.content = Given::File(name.to_owned()),
             _ if line == "unordered" => self.is_unordered = true,
             _ => return line.is_empty(),
@@ -176,6 +183,10 @@ impl Script {
             let Some((program, arguments)) = step.words.split_first() else {
                 continue;
             };
+            if program == "pdu" {
+                step.answer = pdu::converse(server.port(), &step.input)?;
+                continue;
+            }
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
             let mut transcript = Transcript::new(&server);
             if self.is_unordered {
@@ -197,6 +208,9 @@ impl fmt::Display for Script {
         self.content.write(f, "data", '+')?;
         if self.is_unordered {
             writeln!(f, "unordered")?;
+        }
+        if let Some(reason) = &self.ours {
+            writeln!(f, "ours {reason}")?;
         }
         writeln!(f)?;
         for step in &self.steps {
@@ -256,7 +270,7 @@ fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "# One line.\n# And another.\nconf a.conf\n+ dn: x\n+\n+ dn: y\nunordered\n\n$ ldapsearch -b '' '(cn=it'\\''s \\2a)' 1.1\ndn: x\n\n= 0\n\
+    const TEXT: &str = "# One line.\n# And another.\nconf a.conf\n+ dn: x\n+\n+ dn: y\nunordered\nours because\n\n$ ldapsearch -b '' '(cn=it'\\''s \\2a)' 1.1\ndn: x\n\n= 0\n\
         $ ldapmodify -w secret\n< dn: x\n<\n< dn: y\n! no\n= 17\n";
 
     #[test]
@@ -285,7 +299,7 @@ mod tests {
     fn what_is_no_scenario_is_refused_with_the_line() {
         assert_eq!(
             Script::parse("# x\nnonsense\n").unwrap_err(),
-            "line 2: `# purpose`, `conf`, `data`, `unordered` or `$ command` is expected"
+            "line 2: `# purpose`, `conf`, `data`, `unordered`, `ours` or `$ command` is expected"
         );
         assert!(Script::parse("$ ldapsearch\n").unwrap_err().starts_with("line 1: "));
         assert!(Script::parse("# x\n$ a 'b\n").unwrap_err().starts_with("line 2: "));

@@ -7,14 +7,11 @@
 
 use std::collections::BTreeSet;
 
-use proc_macro2::{TokenStream, TokenTree};
-use syn::visit::{self, Visit};
-
-use super::{Finding, Source, Tree};
+use super::{Finding, Source, Tree, tests_found};
 
 /// Rows of the tables that name no test, or a missing one.
 pub(crate) fn check(tree: &Tree, sources: &[Source<'_>], findings: &mut Vec<Finding>) {
-    let tests = test_paths(sources);
+    let tests = tests_found::all(sources).into_iter().map(|test| test.path).collect();
     for (path, heading) in [(MAP, Some(SECTION)), (PAGE, None)] {
         // A page that is missing altogether is a dead link of the map.
         let Some(text) = tree.file(path) else { continue };
@@ -76,91 +73,6 @@ fn wrong_names(cell: &str, tests: &BTreeSet<String>) -> Vec<String> {
             format!("there is no test `{name}`{hint}")
         })
         .collect()
-}
-
-/// The paths of all tests.
-fn test_paths(sources: &[Source<'_>]) -> BTreeSet<String> {
-    let mut paths = BTreeSet::new();
-    for source in sources {
-        let mut tests = Tests {
-            module: module_path(source),
-            found: &mut paths,
-        };
-        tests.visit_file(&source.file);
-    }
-    paths
-}
-
-/// `crates/ldap-proto/src/a/mod.rs` is `ldap_proto::a`; `crates/x/tests/socket.rs` is `x::socket`.
-fn module_path(source: &Source<'_>) -> String {
-    let folder = source.crate_folder();
-    let name = folder.rsplit('/').next().unwrap_or(folder).replace('-', "_");
-    let rest = source
-        .path
-        .strip_prefix(folder)
-        .unwrap_or_default()
-        .trim_end_matches(".rs");
-    let rest = ["/src/", "/tests/"]
-        .iter()
-        .find_map(|prefix| rest.strip_prefix(prefix))
-        .unwrap_or(rest);
-    let parts = rest.split('/').filter(|part| !matches!(*part, "lib" | "main" | "mod"));
-    std::iter::once(name.as_str())
-        .chain(parts)
-        .collect::<Vec<_>>()
-        .join("::")
-}
-
-struct Tests<'a> {
-    module: String,
-    found: &'a mut BTreeSet<String>,
-}
-
-impl<'ast> Visit<'ast> for Tests<'_> {
-    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
-        let outer = self.module.clone();
-        self.module = format!("{outer}::{}", module.ident);
-        visit::visit_item_mod(self, module);
-        self.module = outer;
-    }
-
-    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
-        let is_test = |attribute: &syn::Attribute| {
-            attribute
-                .path()
-                .segments
-                .last()
-                .is_some_and(|last| last.ident == "test")
-        };
-        if function.attrs.iter().any(is_test) {
-            self.found.insert(format!("{}::{}", self.module, function.sig.ident));
-        }
-    }
-
-    /// `proptest! { #[test] fn name(...) {...} }`
-    fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
-        for name in tests_in_macro(item.mac.tokens.clone()) {
-            self.found.insert(format!("{}::{name}", self.module));
-        }
-    }
-}
-
-fn tests_in_macro(tokens: TokenStream) -> Vec<String> {
-    let mut names = Vec::new();
-    let mut is_test = false;
-    let mut after_fn = false;
-    for tree in tokens {
-        match tree {
-            TokenTree::Group(group) if group.stream().to_string() == "test" => is_test = true,
-            TokenTree::Ident(ident) if after_fn && is_test => {
-                names.push(ident.to_string());
-                (is_test, after_fn) = (false, false);
-            }
-            TokenTree::Ident(ident) => after_fn = ident == "fn",
-            _ => {}
-        }
-    }
-    names
 }
 
 const COLUMN: &str = "enforced by";

@@ -4,6 +4,7 @@
 //! Findings that are accepted for now stand in `xtask/tidy-exceptions.txt`, which may only shrink.
 
 mod banned;
+mod conformance;
 mod edges;
 mod exceptions;
 mod floors;
@@ -17,10 +18,12 @@ mod report;
 mod size;
 mod source;
 mod test_programs;
+mod tests_found;
 mod text;
 mod tree;
 mod width;
 
+pub(crate) use conformance::page as conformance_page;
 pub(crate) use report::{Finding, Report};
 pub(crate) use source::Source;
 pub(crate) use tree::Tree;
@@ -40,6 +43,7 @@ pub(crate) fn check(tree: &Tree) -> Report {
     paths::check(tree, &mut findings);
     links::check(tree, &mut findings);
     invariants::check(tree, &sources, &mut findings);
+    conformance::check(tree, &sources, &mut findings);
     locks::check(tree, &sources, &mut findings);
     exceptions::apply(tree, &mut findings);
     Report::new(findings)

@@ -114,6 +114,7 @@ fn a_bind_that_is_refused_for_its_controls_leaves_nobody() {
     assert_eq!(server.python(&script).unwrap().success().unwrap().stdout, "good\n");
 }
 
+/// RFC 4511 §4.14.2.
 #[test]
 fn a_start_tls_that_cannot_be_leaves_the_identity() {
     let server = site();

@@ -82,6 +82,7 @@ fn ask(stream: &mut TcpStream, request: &[u8]) -> u8 {
     result_code(&content)
 }
 
+/// RFC 4511 §4.14.1.
 #[test]
 fn tls_begins_between_operations_only() {
     let server = secured("overlay syncprov\n");

@@ -147,6 +147,7 @@ fn connections_are_logged_in_slapds_words() {
     assert!(i64::from_str_radix(seconds, 16).is_ok() && fraction.len() == 8 && prefix[1].starts_with("0x"));
 }
 
+/// RFC 4511 §4.4.1.
 #[test]
 fn what_is_not_ldap_gets_a_notice_and_is_disconnected() {
     let running = Running::start("sockbuf_max_incoming 1000");

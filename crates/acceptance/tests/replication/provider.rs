@@ -61,6 +61,7 @@ fn a_slapd_finds_out_what_is_gone_when_the_log_is() {
     }
 }
 
+/// RFC 4533 §3.4, RFC 4511 §4.13.
 #[test]
 fn ldapsearch_gets_changes_and_may_cancel() {
     let provider = provider("");

@@ -87,6 +87,7 @@ fn whoami(server: &Server, who: Option<&str>, how: &[&str]) -> [(Option<i32>, St
     })
 }
 
+/// RFC 4511 §4.14.2.
 #[test]
 fn both_ways_protect_a_connection_and_the_log_says_how() {
     let mut server = started(Flavor::Ironbark, "");
@@ -154,6 +155,7 @@ fn big_answers_arrive_whole() {
     );
 }
 
+/// RFC 4513 §5.2.3.
 #[test]
 fn clients_are_verified_as_the_level_says_and_external_takes_the_subject() {
     let external = ["-Q", "-Y", "EXTERNAL"];
@@ -408,6 +410,7 @@ const CHANGE: &str = "dn: dc=example,dc=com\nchangetype: modify\nreplace: descri
 const START_TLS: &[u8] = b"\x30\x1d\x02\x01\x01\x77\x18\x80\x161.3.6.1.4.1.1466.20037";
 const BIND: &[u8] = b"\x30\x0c\x02\x01\x02\x60\x07\x02\x01\x03\x04\x00\x80\x00";
 
+/// RFC 4513 §6.1.
 #[test]
 fn nothing_that_came_in_the_clear_is_taken_for_protected() {
     let server = started(Flavor::Ironbark, "");

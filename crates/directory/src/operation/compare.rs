@@ -6,6 +6,7 @@ use ironbark_config::{Operations, access::Privileges};
 use ironbark_ldap_proto::CompareRequest;
 use ironbark_model::{
     AttributeDescription, Budget, Dn, Entry, Filter, Schema,
+    attribute_description::DescriptionError,
     budget::cost_of,
     filter::{Answering, AnsweringValue, Guard},
     matching::MatchingRule,
@@ -225,11 +226,17 @@ pub(super) fn assertion_of(
     schema: &Schema,
     request: &CompareRequest<'_>,
 ) -> Result<(AttributeDescription, Vec<u8>), OperationError> {
-    let description = schema
-        .attribute_description(request.attribute)
-        .map_err(|_| CompareRefusal::UndefinedAttribute)?;
+    let description = schema.attribute_description(request.attribute).map_err(undefined)?;
     let assertion = normalized_assertion(schema, &description, request.value)?;
     Ok((description, assertion))
+}
+
+/// Only what can be no description has a text, as in slapd.
+fn undefined(reason: DescriptionError) -> CompareRefusal {
+    match reason {
+        DescriptionError::Empty | DescriptionError::Malformed => CompareRefusal::NoAttribute { reason },
+        _ => CompareRefusal::UndefinedAttribute,
+    }
 }
 
 /// The assertion value in normal form.

@@ -53,7 +53,7 @@ pub(crate) fn start(
     }
     check_bind(&configuration.frontend, configuration, false, origin)?;
     let situation = Situation::of(configuration, origin);
-    let mechanism = Mechanism::find(name).ok_or(SaslRefusal::NoMechanism)?;
+    let mechanism = Mechanism::find(name).ok_or_else(|| SaslRefusal::unknown(name))?;
     mechanism.check(configuration, situation)?;
     if message.is_some_and(|message| message.len() > MAX_MESSAGE) {
         return Err(SaslRefusal::malformed("message too long").into());

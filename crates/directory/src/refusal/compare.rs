@@ -1,5 +1,7 @@
 //! Refusals of compare.
 
+use ironbark_model::attribute_description::DescriptionError;
+
 refusals! {
     /// Why a compare is refused (RFC 4511 §4.10).
     pub(crate) enum CompareRefusal {
@@ -7,6 +9,8 @@ refusals! {
         InvalidDn => INVALID_DN_SYNTAX, "invalid DN";
         /// The schema does not have the attribute.
         UndefinedAttribute => UNDEFINED_ATTRIBUTE_TYPE;
+        /// What stands there is no attribute description.
+        NoAttribute { reason: DescriptionError } => UNDEFINED_ATTRIBUTE_TYPE, reason.to_string();
         /// Values of the attribute cannot be compared.
         NoEqualityRule => INAPPROPRIATE_MATCHING, "inappropriate matching request";
         /// The value does not conform to the syntax of assertions.

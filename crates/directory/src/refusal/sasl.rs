@@ -3,8 +3,11 @@
 refusals! {
     /// Why a negotiation fails, with the texts of Cyrus SASL's codes that slapd's clients know.
     pub(crate) enum SaslRefusal {
-        /// The mechanism does not exist, or is not offered on this connection.
+        /// The mechanism is not offered on this connection.
         NoMechanism => AUTH_METHOD_NOT_SUPPORTED, "SASL(-4): no mechanism available: ";
+        /// The mechanism does not exist; its name as the client has written it.
+        UnknownMechanism { name: String } => AUTH_METHOD_NOT_SUPPORTED,
+            format!("SASL(-4): no mechanism available: Couldn't find mech {name}");
         /// The mechanism gives less protection than `sasl-secprops minssf` demands.
         TooWeak { mechanism: &'static str } => INAPPROPRIATE_AUTHENTICATION,
             format!("SASL(-15): mechanism too weak for this user: mech {mechanism} is too weak");
@@ -27,6 +30,16 @@ refusals! {
 }
 
 impl SaslRefusal {
+    /// There is no mechanism of this name. The answer repeats it, if it can be the name of one (RFC 4422 §3.1).
+    pub(crate) fn unknown(name: &[u8]) -> Self {
+        match std::str::from_utf8(name) {
+            Ok(name) if name.len() <= 20 && name.bytes().all(|octet| octet.is_ascii_graphic()) => {
+                Self::UnknownMechanism { name: name.to_owned() }
+            }
+            _ => Self::NoMechanism,
+        }
+    }
+
     /// A message that the mechanism does not allow.
     pub(crate) fn malformed(reason: &'static str) -> Self {
         Self::Malformed { reason }

@@ -231,6 +231,7 @@ fn an_entry_before_or_after_a_change_has_what_it_derives_then() {
     assert_eq!(read(site.delete_with(A, &[&before])), ["red", "green"]);
 }
 
+/// RFC 3876 §3.
 #[test]
 fn matched_values_choose_among_derived_values() {
     let mut site = site(ADDS);

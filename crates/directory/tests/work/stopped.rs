@@ -93,6 +93,7 @@ fn nothing_is_sent_of_a_step_that_has_ended_elsewhere_before_an_abandon_or_a_bin
     }
 }
 
+/// RFC 3909 §2.
 #[test]
 fn a_search_whose_cancel_is_accepted_ends_with_canceled_and_no_other_does() {
     let mut site = site("", 0);

@@ -191,6 +191,7 @@ fn ancestors_are_slices() {
     assert_eq!(name.leaf().unwrap(), dn("cn=a"));
 }
 
+/// RFC 4514 §2.4.
 #[test]
 fn leaf_assertions_are_unescaped() {
     let schema = schema();

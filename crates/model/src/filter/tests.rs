@@ -442,6 +442,7 @@ fn compiling_again_forgets_the_filter_before() {
     assert_eq!(filter.bytes, b"x");
 }
 
+/// RFC 3876 §2.
 #[test]
 fn matched_values_are_those_that_some_item_holds_for() {
     let schema = schema();

@@ -110,6 +110,7 @@ fn mapping_folding_and_composition() {
     assert_eq!(prepared("Ａé", Case::Exact, Insignificant::Spaces), "Aé");
 }
 
+/// RFC 4518 §2.4.
 #[test]
 fn prohibited_code_points_refuse_assertions_only() {
     for text in ["\u{fffd}", "a\u{e000}", "\u{fdd0}", "\u{1ffff}"] {

@@ -19,7 +19,7 @@ macro_rules! topics {
 }
 
 topics! {
-    "accounts" "benchmarks" "changes" "cluster" "container" "explain" "invariants" "load" "migration" "observability"
+    "accounts" "benchmarks" "changes" "cluster" "conformance" "container" "explain" "invariants" "load" "migration" "observability"
     "packages" "paper" "replication" "security" "settings" "sock" "virtual"
 }
 

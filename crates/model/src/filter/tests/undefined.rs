@@ -206,6 +206,7 @@ fn entry(number: usize, values: &[Vec<u8>]) -> Entry {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
+    /// RFC 4511 §4.5.1.7.
     #[test]
     fn no_filter_matches_by_an_invalid_assertion_value(
         number in 0..TYPES.len(),
