@@ -1,8 +1,11 @@
 //! Runs one test program, and reads what it says.
 
-use std::io::{BufRead, BufReader};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -72,17 +75,70 @@ fn with_harness(program: &Program, filters: &[String], ran: &mut Ran) -> Result<
         .stdout(Stdio::piped())
         .spawn()
         .with_context(|| program.executable.display().to_string())?;
-    let output = child.stdout.take().context("no output")?;
-    for line in BufReader::new(output).split(b'\n') {
-        let line = line?;
+    let lines = lines(child.stdout.take().context("no output")?);
+    if let Err(hanging) = follow(&program.name, &lines, SILENCE, ran) {
+        child.kill()?;
+        let names = hanging.into_iter().collect::<Vec<_>>().join(", ");
+        println!(
+            "\n---- {}\nno test has begun or ended for {SILENCE:?}; under way: {names}",
+            program.name
+        );
+    }
+    ran.failed = !child.wait()?.success();
+    Ok(())
+}
+
+/// Reads what a program says until it ends.
+///
+/// # Errors
+/// It has said nothing for so long. The tests that are under way are returned.
+fn follow(program: &str, lines: &Receiver<Vec<u8>>, silence: Duration, ran: &mut Ran) -> Result<(), BTreeSet<String>> {
+    let mut under_way = BTreeSet::new();
+    loop {
+        let line = match lines.recv_timeout(silence) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Err(RecvTimeoutError::Timeout) => return Err(under_way),
+        };
         match serde_json::from_slice::<Event>(&line) {
-            Ok(event) => take(program, event, ran),
+            Ok(event) => {
+                note(&event, &mut under_way);
+                take(program, event, ran);
+            }
             // Tests and what they start may write between.
             Err(_) => println!("{}", String::from_utf8_lossy(&line)),
         }
     }
-    ran.failed = !child.wait()?.success();
-    Ok(())
+}
+
+/// The lines of a program's output, as they come.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "xtask does not know runtime, which starts the threads of the server"
+)]
+fn lines(output: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// Which tests are under way.
+fn note(event: &Event, under_way: &mut BTreeSet<String>) {
+    let Some(name) = event.name.as_ref().filter(|_| event.kind == "test") else {
+        return;
+    };
+    match &*event.outcome {
+        "started" => under_way.insert(name.clone()),
+        // That a test takes a minute is no end of it.
+        "timeout" => false,
+        _ => under_way.remove(name),
+    };
 }
 
 /// Tests at a time. Many wait for the programs that they start.
@@ -90,7 +146,7 @@ fn threads() -> usize {
     2 * thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn take(program: &Program, event: Event, ran: &mut Ran) {
+fn take(program: &str, event: Event, ran: &mut Ran) {
     let seconds = event.exec_time.unwrap_or_default();
     let passed = match (&*event.kind, &*event.outcome) {
         ("test", "ok") => true,
@@ -103,10 +159,13 @@ fn take(program: &Program, event: Event, ran: &mut Ran) {
     };
     let name = event.name.unwrap_or_default();
     if !passed {
-        println!("\n---- {} {name}\n{}", program.name, event.stdout.unwrap_or_default());
+        println!("\n---- {program} {name}\n{}", event.stdout.unwrap_or_default());
     }
     ran.tests.push(Test { name, seconds, passed });
 }
+
+/// A program hangs if it says nothing for so long. It is ended.
+const SILENCE: Duration = Duration::from_mins(10);
 
 /// A line of the report.
 #[derive(Deserialize)]
@@ -118,4 +177,42 @@ struct Event {
     name: Option<String>,
     exec_time: Option<f64>,
     stdout: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is made of these lines, and which tests hang if no more come.
+    fn followed(events: &[&str], is_at_end: bool) -> (Vec<String>, Result<(), BTreeSet<String>>) {
+        let (sender, receiver) = mpsc::channel();
+        for event in events {
+            sender.send(event.as_bytes().to_vec()).unwrap();
+        }
+        let sender = (!is_at_end).then_some(sender);
+        let mut ran = Ran::default();
+        let hanging = follow("x", &receiver, Duration::from_millis(1), &mut ran);
+        drop(sender);
+        (ran.tests.into_iter().map(|test| test.name).collect(), hanging)
+    }
+
+    const EVENTS: &[&str] = &[
+        r#"{"type":"test","event":"started","name":"a"}"#,
+        r#"{"type":"test","event":"started","name":"b"}"#,
+        r#"{"type":"test","name":"a","event":"ok","exec_time":0.1}"#,
+        r#"{"type":"test","event":"timeout","name":"b"}"#,
+        "no event",
+    ];
+
+    #[test]
+    fn tests_that_do_not_end_are_named() {
+        let (ended, hanging) = followed(EVENTS, false);
+        assert_eq!(ended, ["a"]);
+        assert_eq!(hanging, Err(BTreeSet::from(["b".to_owned()])));
+    }
+
+    #[test]
+    fn the_end_of_a_program_leaves_nothing_hanging() {
+        assert_eq!(followed(EVENTS, true), (vec!["a".to_owned()], Ok(())));
+    }
 }
