@@ -39,6 +39,7 @@ const SHA_256: Exchange = Exchange {
     ],
 };
 
+/// RFC 5802 §5, RFC 7677 §3.
 #[test]
 fn a_client_of_scram_writes_the_examples() {
     for Exchange { hash, messages } in [SHA_1, SHA_256] {
@@ -56,6 +57,7 @@ fn a_client_of_scram_writes_the_examples() {
     }
 }
 
+/// RFC 5802 §5, RFC 7677 §3.
 #[test]
 fn a_server_of_scram_writes_the_examples() {
     for Exchange { hash, messages } in [SHA_1, SHA_256] {
