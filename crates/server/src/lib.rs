@@ -3,9 +3,6 @@
 //! Invariant: nothing here knows what an operation does. A connection hands complete messages to a `Worker` and sends
 //! the worker's responses.
 
-mod config_cluster;
-mod config_tree;
-mod config_vector;
 mod configuration;
 mod connection;
 mod failed_parts;
@@ -19,7 +16,6 @@ mod monitor;
 mod options;
 mod pool;
 mod reactor;
-mod rehearsal;
 mod repeated_notice;
 mod replication;
 mod roll_call;
@@ -27,16 +23,16 @@ mod root_dse;
 mod round;
 mod serve;
 mod server_id;
-mod settings;
 mod sources;
 mod tls;
 mod tools;
 
-pub use configuration::{Loaded, load_configuration, new_stamps, stamp, usual_file, usual_folder};
+pub use configuration::{
+    Loaded, load_configuration, missing_folder, new_stamps, rehearse, stamp, usual_file, usual_folder,
+};
 pub use metrics::ask_whether_ready;
 pub use monitor::BACKENDS;
 pub use options::ServeOptions;
-pub use rehearsal::{missing_folder, rehearse};
 pub use serve::{built_in_overlays, serve};
 
 /// The text that `-V` and cn=Monitor show.

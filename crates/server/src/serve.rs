@@ -24,8 +24,7 @@ use tokio::runtime::Runtime;
 
 use crate::{
     VERSION,
-    config_tree::ConfigTree,
-    configuration::{Loaded, claim_configuration},
+    configuration::{ConfigTree, Loaded, ServerSettings, claim_configuration},
     failed_parts::FailedParts,
     listener::{Inherited, Listener, Listeners, url::ListenerUrl},
     log::{Log, LogOptions, SyslogOptions, level},
@@ -38,7 +37,6 @@ use crate::{
     roll_call::tell,
     root_dse,
     server_id::OwnUrls,
-    settings::ServerSettings,
     tls::{Completeness, Tls},
     tools::Tools,
 };

@@ -1,8 +1,8 @@
-//! CRAM-MD5 (RFC 2195): the password's HMAC of a challenge. For old servers: they do not prove anything.
+//! CRAM-MD5 (RFC 2195), from the client's side. For old servers: they do not prove anything.
 
-use hmac::{Hmac, KeyInit, Mac};
+use ironbark_sasl::cram_md5::Response;
 
-use super::{Exchange, SaslFailure, digest_md5::hex, no_data};
+use super::{Exchange, SaslFailure, no_data};
 use crate::{BindSettings, Secret};
 
 pub(super) struct CramMd5 {
@@ -35,10 +35,8 @@ impl Exchange for CramMd5 {
         if std::mem::replace(&mut self.is_answered, true) {
             return Err(SaslFailure::unexpected());
         }
-        let mac = <Hmac<md5::Md5> as KeyInit>::new_from_slice(&self.password.0)
-            .map_err(|error| SaslFailure::new(error.to_string()))?;
-        let digest = hex(&mac.chain_update(challenge).finalize().into_bytes());
-        Ok(format!("{} {digest}", self.user).into_bytes())
+        let response = Response::new(self.user.clone(), &self.password.0, challenge);
+        Ok(response.text().into_bytes())
     }
 
     fn end(&mut self, last: Option<&[u8]>) -> Result<(), SaslFailure> {

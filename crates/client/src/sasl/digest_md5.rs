@@ -1,8 +1,6 @@
-//! DIGEST-MD5 (RFC 2831), for authentication alone (`qop=auth`). For old servers.
+//! DIGEST-MD5 (RFC 2831) from the client's side, for authentication alone (`qop=auth`). For old servers.
 
-use std::fmt::Write as _;
-
-use md5::{Digest as _, Md5};
+use ironbark_sasl::digest_md5::{Challenge, DigestError, Response};
 use subtle::ConstantTimeEq as _;
 
 use super::{Exchange, SaslFailure, no_data};
@@ -28,19 +26,6 @@ enum State {
     Proven,
 }
 
-/// The directives of a challenge that count.
-#[derive(Default)]
-struct Challenge {
-    nonce: String,
-    realms: Vec<String>,
-    offers_auth: bool,
-    is_utf8: bool,
-}
-
-/// RFC 2831 §2.1.1.
-const MAX_CHALLENGE: usize = 2_048;
-const COUNT: &str = "00000001";
-
 impl DigestMd5 {
     /// `host` is the server's; `cnonce` has not been used before.
     pub(super) fn new(settings: &BindSettings, host: &str, cnonce: String) -> Self {
@@ -55,7 +40,8 @@ impl DigestMd5 {
         }
     }
 
-    fn answer(&self, challenge: &Challenge) -> Result<(String, String), SaslFailure> {
+    /// The response, and what the server must send then.
+    fn answer(&self, challenge: Challenge) -> Result<(String, String), SaslFailure> {
         let realm = match challenge.realms.first() {
             _ if !self.realm.is_empty() => &self.realm,
             Some(first) => first,
@@ -65,51 +51,18 @@ impl DigestMd5 {
         if !challenge.is_utf8 && !names.iter().all(|name| name.is_ascii()) {
             return Err(SaslFailure::new("the server takes no names that are not ASCII"));
         }
-        let secret = self.secret(realm, challenge);
-        let mut answer = format!(
-            "username={},realm={},nonce={},cnonce={},nc={COUNT},qop=auth,digest-uri={},response={}",
-            quoted(&self.user),
-            quoted(realm),
-            quoted(&challenge.nonce),
-            quoted(&self.cnonce),
-            quoted(&self.uri),
-            self.digest(&secret, challenge, "AUTHENTICATE"),
-        );
-        if challenge.is_utf8 {
-            answer.push_str(",charset=utf-8");
-        }
-        if !self.authorization.is_empty() {
-            answer.push_str(",authzid=");
-            answer.push_str(&quoted(&self.authorization));
-        }
-        Ok((answer, format!("rspauth={}", self.digest(&secret, challenge, ""))))
-    }
-
-    /// `A1` (RFC 2831 §2.1.2.1), hashed.
-    fn secret(&self, realm: &str, challenge: &Challenge) -> String {
-        let password = match std::str::from_utf8(&self.password.0) {
-            Ok(text) => narrow(text),
-            Err(_) => self.password.0.clone(),
+        let mut response = Response {
+            user: self.user.clone(),
+            realm: realm.to_owned(),
+            nonce: challenge.nonce,
+            cnonce: self.cnonce.clone(),
+            uri: self.uri.clone(),
+            authorization: Some(self.authorization.clone()).filter(|name| !name.is_empty()),
+            is_utf8: challenge.is_utf8,
+            proof: String::new(),
         };
-        let user = Md5::new()
-            .chain_update([&narrow(&self.user), &b":"[..], &narrow(realm), b":"].concat())
-            .chain_update(password)
-            .finalize();
-        let mut a1 = Md5::new()
-            .chain_update(user)
-            .chain_update(format!(":{}:{}", challenge.nonce, self.cnonce));
-        if !self.authorization.is_empty() {
-            a1.update(format!(":{}", self.authorization));
-        }
-        hex(&a1.finalize())
-    }
-
-    fn digest(&self, secret: &str, challenge: &Challenge, method: &str) -> String {
-        let a2 = hex(&Md5::digest(format!("{method}:{}", self.uri)));
-        hex(&Md5::digest(format!(
-            "{secret}:{}:{COUNT}:{}:auth:{a2}",
-            challenge.nonce, self.cnonce
-        )))
+        let expected = response.sign(&self.password.0);
+        Ok((response.text(), expected))
     }
 
     fn check(&mut self, proof: &[u8]) -> Result<(), SaslFailure> {
@@ -132,7 +85,7 @@ impl Exchange for DigestMd5 {
     fn step(&mut self, challenge: &[u8]) -> Result<Vec<u8>, SaslFailure> {
         match self.state {
             State::Begun => {
-                let (answer, proof) = self.answer(&Challenge::read(challenge)?)?;
+                let (answer, proof) = self.answer(Challenge::parse(challenge).map_err(malformed)?)?;
                 self.state = State::Answered(proof);
                 Ok(answer.into_bytes())
             }
@@ -150,85 +103,11 @@ impl Exchange for DigestMd5 {
     }
 }
 
-impl Challenge {
-    fn read(octets: &[u8]) -> Result<Self, SaslFailure> {
-        let malformed = || SaslFailure::new("the server's challenge is malformed");
-        let text = std::str::from_utf8(octets).ok();
-        let text = text.filter(|text| text.len() <= MAX_CHALLENGE).ok_or_else(malformed)?;
-        let mut rest = next(text);
-        let mut challenge = Self::default();
-        let (mut has_qop, mut is_session) = (false, false);
-        while !rest.is_empty() {
-            let (name, value, after) = directive(rest).ok_or_else(malformed)?;
-            rest = after;
-            match name.to_ascii_lowercase().as_str() {
-                "nonce" if challenge.nonce.is_empty() => challenge.nonce = value,
-                "nonce" => return Err(malformed()),
-                "realm" => challenge.realms.push(value),
-                "qop" => {
-                    has_qop = true;
-                    challenge.offers_auth |= value.split(',').any(|word| word.trim() == "auth");
-                }
-                "charset" => challenge.is_utf8 = value.eq_ignore_ascii_case("utf-8"),
-                "algorithm" => is_session = value.eq_ignore_ascii_case("md5-sess"),
-                _ => {}
-            }
-        }
-        if challenge.nonce.is_empty() || !is_session {
-            return Err(malformed());
-        }
-        if has_qop && !challenge.offers_auth {
-            return Err(SaslFailure::new("the server demands a security layer"));
-        }
-        Ok(challenge)
-    }
-}
-
-/// The first directive of a comma-separated list that is not empty, and what follows it. `None`: it is malformed.
-fn directive(text: &str) -> Option<(&str, String, &str)> {
-    let (name, rest) = text.split_once('=')?;
-    let Some(inner) = rest.trim_start().strip_prefix('"') else {
-        let (value, after) = rest.split_at(rest.find(',').unwrap_or(rest.len()));
-        return Some((name.trim(), value.trim().to_owned(), next(after)));
-    };
-    let (mut value, mut characters) = (String::new(), inner.chars());
-    loop {
-        match characters.next()? {
-            '"' => break,
-            '\\' => value.push(characters.next()?),
-            other => value.push(other),
-        }
-    }
-    let after = characters.as_str().trim_start();
-    let is_end = after.is_empty() || after.starts_with(',');
-    is_end.then(|| (name.trim(), value, next(after)))
-}
-
-/// The list from its next directive on.
-fn next(text: &str) -> &str {
-    text.trim_start_matches([',', ' ', '\t', '\r', '\n'])
-}
-
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
-/// Text that fits into ISO 8859-1 is hashed in that encoding (RFC 2831 §2.1.2.1).
-fn narrow(text: &str) -> Vec<u8> {
-    let octets = text.chars().map(|character| u8::try_from(character).ok());
-    octets
-        .collect::<Option<Vec<u8>>>()
-        .unwrap_or_else(|| text.as_bytes().to_vec())
-}
-
-/// Lower-case hexadecimal digits.
-pub(super) fn hex(octets: &[u8]) -> String {
-    let mut text = String::with_capacity(octets.len() * 2);
-    for octet in octets {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{octet:02x}");
-    }
-    text
+fn malformed(error: DigestError) -> SaslFailure {
+    SaslFailure::new(match error {
+        DigestError::LayerDemanded => "the server demands a security layer",
+        _ => "the server's challenge is malformed",
+    })
 }
 
 #[cfg(test)]
@@ -279,35 +158,19 @@ mod tests {
     }
 
     #[test]
-    fn malformed_challenges_are_refused() {
-        let long = format!("nonce=\"{}\",algorithm=md5-sess", "a".repeat(MAX_CHALLENGE));
-        for text in [
-            "",
-            "nonce=\"a\"",
-            "algorithm=md5-sess",
-            "nonce=a,nonce=b,algorithm=md5-sess",
-            "nonce=\"a,algorithm=md5-sess",
-            "nonce=\"a\"x,algorithm=md5-sess",
-            "nonce=a,algorithm=md5-sess,qop=\"auth-int,auth-conf\"",
-            "nonce",
-            &long,
-        ] {
-            assert!(exchange().step(text.as_bytes()).is_err(), "{text}");
-        }
-        assert!(exchange().step(b"nonce=\xff,algorithm=md5-sess").is_err());
+    fn a_challenge_that_is_malformed_or_demands_a_layer_is_refused() {
+        let refused = |challenge: &[u8]| exchange().step(challenge).unwrap_err().to_string();
+        assert_eq!(refused(b"nonce=a"), "the server's challenge is malformed");
+        let layer = refused(b"nonce=a,algorithm=md5-sess,qop=\"auth-int,auth-conf\"");
+        assert_eq!(layer, "the server demands a security layer");
         assert!(exchange().step(b"nonce=a,algorithm=md5-sess").is_ok());
     }
 
     #[test]
-    fn names_are_quoted_and_hashed_in_iso_8859_1() {
-        assert_eq!(quoted("a\"b\\c"), "\"a\\\"b\\\\c\"");
-        assert_eq!(narrow("j\u{fc}rg"), b"j\xfcrg");
-        assert_eq!(narrow("\u{20ac}"), "\u{20ac}".as_bytes());
+    fn names_outside_ascii_need_a_charset() {
         let mut exchange = exchange();
         exchange.user = "j\u{fc}rg".to_owned();
-        assert!(
-            exchange.step(b"nonce=a,algorithm=md5-sess").is_err(),
-            "not without a charset"
-        );
+        assert!(exchange.step(b"nonce=a,algorithm=md5-sess").is_err());
+        assert!(exchange.step(b"nonce=a,algorithm=md5-sess,charset=utf-8").is_ok());
     }
 }

@@ -1,8 +1,8 @@
 //! The mechanisms, and which of them a connection may use.
 
-use ironbark_runtime::Randomness;
-
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use ironbark_runtime::Randomness;
+use ironbark_sasl::{BindingType, scram::Hash};
 
 #[cfg(feature = "gssapi")]
 use super::gssapi::Gssapi;
@@ -12,7 +12,7 @@ use super::{
     digest_md5::DigestMd5,
     external::External,
     plain::Plain,
-    scram::{Binding, Hash, Scram},
+    scram::{Binding, Scram},
 };
 use crate::{BindSettings, ChannelBinding, Error, SecurityFlags, TlsChannel};
 
@@ -216,12 +216,14 @@ impl Mechanism {
 /// The channel binding of the connection.
 fn bound(settings: &BindSettings, situation: Situation<'_>) -> Option<Binding> {
     let tls = situation.tls?;
-    let (name, data) = match settings.channel_binding {
-        ChannelBinding::OpenLdap => ("ldap", [b"tls-server-end-point:", &tls.endpoint.clone()?[..]].concat()),
-        ChannelBinding::ServerEndPoint => ("tls-server-end-point", tls.endpoint.clone()?),
-        ChannelBinding::Exporter => ("tls-exporter", tls.negotiated.exporter?.to_vec()),
+    let kind = match settings.channel_binding {
+        ChannelBinding::OpenLdap => BindingType::OpenLdap,
+        ChannelBinding::ServerEndPoint => BindingType::ServerEndPoint,
+        ChannelBinding::Exporter => BindingType::Exporter,
     };
-    Some(Binding::Bound { name, data })
+    let exporter = tls.negotiated.exporter.as_ref().map(<[u8; 32]>::as_slice);
+    let data = kind.data(tls.endpoint.as_deref(), exporter)?;
+    Some(Binding::Bound { kind, data })
 }
 
 /// libldap's and slapd's strength of a Unix domain socket.

@@ -1,9 +1,9 @@
 //! SASL (RFC 4422) from the client's side, in LDAP's bind (RFC 4513 §5.2). Mechanisms are small state machines, one
-//! file each, as on the server's side in `directory`.
+//! file each, as on the server's side in `directory`. Messages and keys that both sides have stand in crate `sasl`.
 //!
 //! They are our own. The library `rsasl` was looked at (2.3): its SCRAM computes as many rounds as the server asks for,
 //! up to 2^32, and in the caller's thread; it has neither DIGEST-MD5 nor CRAM-MD5; and it brings a second generation of
-//! the hash crates. What is hard in a mechanism (hashes, HMAC, PBKDF2, SASLprep) comes from libraries here, too.
+//! the hash crates. What is hard in a mechanism (hashes, HMAC, PBKDF2, SASLprep) comes from libraries in `sasl`, too.
 //!
 //! Invariants: a server that does not prove that it knows the password is refused, where the mechanism lets it prove
 //! that. A step computes a bounded time and may block, so the caller gives it to a thread that may. No error holds a

@@ -1,14 +1,12 @@
 //! The stored secrets of a user, for the verification of a client.
 
 use ironbark_model::{AttributeDescription, Dn};
+use ironbark_sasl::scram::Hash;
 
 use crate::{
     OperationError,
     authorization::{Asking, stored_values},
-    password::{
-        self, Scheme,
-        scram::{Hash, Keys},
-    },
+    password::{self, Scheme, scram::Keys},
     sasl::scram,
 };
 

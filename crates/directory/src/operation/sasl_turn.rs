@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use ironbark_runtime::process::host_name;
+use ironbark_sasl::hex;
 use ironbark_store::StoreError;
 use sha2::{Digest as _, Sha256};
 
@@ -27,6 +28,9 @@ use crate::{
         step::Step,
     },
 };
+
+#[cfg(feature = "gssapi")]
+use ironbark_sasl::prefixed_endpoint;
 
 #[cfg(feature = "gssapi")]
 use crate::sasl::gssapi::{self, GssapiResult};
@@ -182,7 +186,7 @@ impl Turn {
         let has_binding = Situation::of(&self.configuration, &self.origin).has_binding;
         let channel = self.origin.channel.as_ref().filter(|_| has_binding);
         let binding = channel.and_then(|channel| channel.endpoint.as_deref());
-        let binding = binding.map(|hash| [b"tls-server-end-point:", hash].concat());
+        let binding = binding.map(prefixed_endpoint);
         let taken = step(gssapi::Terms {
             properties: self.configuration.settings.sasl.properties,
             outer_ssf: self.origin.strength.ssf,
@@ -236,7 +240,7 @@ impl Turn {
             tracing::error!(target: "any", "making a nonce: {error}");
             SaslRefusal::Failed
         })?;
-        Ok(digest_md5::hex(&octets))
+        Ok(hex(&octets))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The registry of password storage schemes.
 
+use ironbark_sasl::scram::Hash;
+
 use super::{apr1, argon2, crypt, digest, error::HashError, netscape, nt, pbkdf2, scram, totp};
 
 /// A password storage scheme that can be verified; [`Scheme::hash`] says which schemes also make new values.
@@ -16,7 +18,7 @@ pub enum Scheme {
     /// `{CRYPT}`: crypt(3) strings.
     Crypt,
     /// `{SCRAM-SHA-1}`, `{SCRAM-SHA-256}`, `{SCRAM-SHA-512}`.
-    Scram(scram::Hash),
+    Scram(Hash),
     /// `{APR1}` and `{BSDMD5}`.
     Apr1(apr1::Variant),
     /// `{NS-MTA-MD5}`: of Netscape's mail server.
@@ -56,9 +58,9 @@ const NAMES: &[(&str, Scheme)] = {
         ("PBKDF2-SHA512", Scheme::Pbkdf2(pbkdf2::Prf::Sha512)),
         ("ARGON2", Scheme::Argon2),
         ("CRYPT", Scheme::Crypt),
-        ("SCRAM-SHA-1", Scheme::Scram(scram::Hash::Sha1)),
-        ("SCRAM-SHA-256", Scheme::Scram(scram::Hash::Sha256)),
-        ("SCRAM-SHA-512", Scheme::Scram(scram::Hash::Sha512)),
+        ("SCRAM-SHA-1", Scheme::Scram(Hash::Sha1)),
+        ("SCRAM-SHA-256", Scheme::Scram(Hash::Sha256)),
+        ("SCRAM-SHA-512", Scheme::Scram(Hash::Sha512)),
         ("APR1", Scheme::Apr1(apr1::Variant::Apache)),
         ("BSDMD5", Scheme::Apr1(apr1::Variant::Bsd)),
         ("NS-MTA-MD5", Scheme::Netscape),

@@ -1,5 +1,7 @@
 //! Refusals of SASL mechanisms.
 
+use ironbark_sasl::{digest_md5::DigestError, scram::ScramError};
+
 refusals! {
     /// Why a negotiation fails, with the texts of Cyrus SASL's codes that slapd's clients know.
     pub(crate) enum SaslRefusal {
@@ -43,5 +45,17 @@ impl SaslRefusal {
     /// A message that the mechanism does not allow.
     pub(crate) fn malformed(reason: &'static str) -> Self {
         Self::Malformed { reason }
+    }
+}
+
+impl From<ScramError> for SaslRefusal {
+    fn from(error: ScramError) -> Self {
+        Self::malformed(error.reason())
+    }
+}
+
+impl From<DigestError> for SaslRefusal {
+    fn from(error: DigestError) -> Self {
+        Self::malformed(error.reason())
     }
 }

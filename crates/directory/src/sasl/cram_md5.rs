@@ -1,7 +1,6 @@
-//! CRAM-MD5 (RFC 2195): the password's HMAC of a challenge. For old clients: it needs the password in the clear.
+//! CRAM-MD5 (RFC 2195), from the server's side. For old clients: it needs the password in the clear.
 
-use hmac::{Hmac, KeyInit, Mac};
-use subtle::ConstantTimeEq as _;
+use ironbark_sasl::cram_md5::{Response, challenge};
 
 use super::step::{Claim, Step, StepResult, User};
 use crate::refusal::SaslRefusal;
@@ -12,7 +11,7 @@ pub(crate) struct Exchange(String);
 /// The client's response.
 pub(crate) struct Proof {
     challenge: String,
-    response: String,
+    response: Response,
 }
 
 /// The server speaks first. `nonce` has not been used before.
@@ -20,25 +19,22 @@ pub(crate) fn begin(message: Option<&[u8]>, nonce: &str, host: &str) -> StepResu
     if message.is_some_and(|message| !message.is_empty()) {
         return Err(SaslRefusal::malformed("CRAM-MD5 does not accept initial data").into());
     }
-    let challenge = format!("<{nonce}@{host}>");
+    let challenge = challenge(nonce, host);
     Ok(Step::Challenge(challenge.clone().into_bytes(), Exchange(challenge)))
 }
 
 pub(crate) fn step(exchange: Exchange, message: Option<&[u8]>) -> StepResult<Exchange, Proof> {
-    let text = message.and_then(|message| std::str::from_utf8(message).ok());
-    // A name may contain blanks.
-    let (user, response) = text
-        .and_then(|text| text.rsplit_once(' '))
-        .ok_or_else(|| SaslRefusal::malformed("a name and a digest expected"))?;
-    if user.is_empty() || user.contains('\0') {
+    let response = message.and_then(Response::parse);
+    let response = response.ok_or_else(|| SaslRefusal::malformed("a name and a digest expected"))?;
+    if response.user.is_empty() || response.user.contains('\0') {
         return Err(SaslRefusal::Unauthenticated.into());
     }
     Ok(Step::Claim(Claim {
-        user: User::Name(user.to_owned()),
+        user: User::Name(response.user.clone()),
         authorization: None,
         proof: Proof {
             challenge: exchange.0,
-            response: response.to_owned(),
+            response,
         },
     }))
 }
@@ -46,18 +42,8 @@ pub(crate) fn step(exchange: Exchange, message: Option<&[u8]>) -> StepResult<Exc
 impl Proof {
     /// Whether the response was made with this password.
     pub(crate) fn is_of(&self, password: &[u8]) -> bool {
-        digest(password, self.challenge.as_bytes())
-            .as_bytes()
-            .ct_eq(self.response.as_bytes())
-            .into()
+        self.response.is_of(password, self.challenge.as_bytes())
     }
-}
-
-fn digest(password: &[u8], challenge: &[u8]) -> String {
-    let Ok(mac) = <Hmac<md5::Md5> as KeyInit>::new_from_slice(password) else {
-        return String::new();
-    };
-    super::digest_md5::hex(&mac.chain_update(challenge).finalize().into_bytes())
 }
 
 #[cfg(test)]

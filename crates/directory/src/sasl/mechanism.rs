@@ -1,9 +1,10 @@
 //! The mechanisms, and which of them a connection may use.
 
 use ironbark_config::{ChannelBinding, SaslMechanisms as Named, SecurityFlags};
+use ironbark_sasl::scram::Hash;
 
 use super::external;
-use crate::{Configuration, password::scram::Hash, refusal::SaslRefusal, request::context::RequestContext};
+use crate::{Configuration, refusal::SaslRefusal, request::context::RequestContext};
 
 /// A mechanism.
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! SCRAM: the examples of the RFCs, and servers that lie.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
 use super::*;
 
 fn settings() -> BindSettings {
@@ -54,7 +56,7 @@ fn binding_and_names_are_in_the_first_message_and_repeated_in_the_last() {
         ..settings()
     };
     let binding = Binding::Bound {
-        name: "tls-server-end-point",
+        kind: BindingType::ServerEndPoint,
         data: b"hash".to_vec(),
     };
     let mut scram = Scram::new(Hash::Sha1, &settings, binding, "abc".to_owned());
@@ -96,7 +98,7 @@ fn a_server_that_does_not_prove_itself_is_refused() {
 
 #[test]
 fn first_messages_that_are_malformed_weak_or_costly_are_refused() {
-    let long = format!("r={NONCE_SHA1}x,s={},i=4096", "A".repeat(MAX_MESSAGE));
+    let long = format!("r={NONCE_SHA1}x,s={},i=4096", "A".repeat(4_096));
     for text in [
         "",
         "r=other,s=QSXCR+Q6sek8bf92,i=4096",

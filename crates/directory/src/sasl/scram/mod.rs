@@ -1,20 +1,18 @@
-//! SCRAM (RFC 5802, RFC 7677), with and without channel binding (RFC 5929, RFC 9266).
+//! SCRAM (RFC 5802, RFC 7677) from the server's side, with and without channel binding (RFC 5929, RFC 9266).
 
-mod message;
-
-use std::borrow::Cow;
-
-use base64::{Engine as _, engine::general_purpose::STANDARD};
+use ironbark_sasl::{
+    BindingType, prepared,
+    scram::{ClientFinal, ClientFirst, Flag, Hash, auth_message, binding_input, server_final, server_first},
+};
 use subtle::ConstantTimeEq as _;
 
-use self::message::{Final, First, Flag};
 use super::{
     mechanism::Binding,
     step::{Claim, Step, StepResult, User},
 };
 use crate::{
     OperationError,
-    password::scram::{Hash, Keys, ROUNDS},
+    password::scram::{Keys, ROUNDS},
     refusal::SaslRefusal,
     request::context::RequestContext,
 };
@@ -36,8 +34,10 @@ pub(crate) struct Exchange {
     authorization: Option<String>,
     /// The text that the client must repeat: its GS2 header and the channel binding data.
     binding: Vec<u8>,
-    /// The client's first message without the GS2 header, and the server's.
-    messages: String,
+    /// The client's first message without the GS2 header.
+    bare: String,
+    /// The server's first message.
+    answer: String,
     nonce: String,
     rounds: u32,
     salt: Vec<u8>,
@@ -47,7 +47,7 @@ pub(crate) struct Exchange {
 /// The client's proof.
 pub(crate) struct Proof {
     exchange: Exchange,
-    message: String,
+    auth_message: String,
     presented: Vec<u8>,
 }
 
@@ -72,8 +72,7 @@ pub(crate) fn begin(
     let Some(message) = message else {
         return Ok(Step::Challenge(Vec::new(), None));
     };
-    let text = std::str::from_utf8(message).map_err(|_| SaslRefusal::malformed("not UTF-8"))?;
-    let first = First::parse(text)?;
+    let first = ClientFirst::parse(message).map_err(SaslRefusal::from)?;
     let data = binding_data(terms, first.flag)?;
     let (secret, salt) = look_up(&first.user)?;
     let (rounds, salt) = match &secret {
@@ -81,13 +80,14 @@ pub(crate) fn begin(
         Secret::Cleartext(_) | Secret::Nothing => (ROUNDS, salt),
     };
     let nonce = format!("{}{nonce}", first.nonce);
-    let answer = format!("r={nonce},s={},i={rounds}", STANDARD.encode(&salt));
+    let answer = server_first(&nonce, &salt, rounds);
     let exchange = Exchange {
         hash: terms.hash,
         user: first.user,
         authorization: first.authorization,
-        binding: [first.gs2_header.as_bytes(), &data].concat(),
-        messages: format!("{},{answer}", first.bare),
+        binding: binding_input(first.gs2_header, &data),
+        bare: first.bare.to_owned(),
+        answer: answer.clone(),
         nonce,
         rounds,
         salt,
@@ -97,12 +97,12 @@ pub(crate) fn begin(
 }
 
 /// The channel binding data that follow the GS2 header.
-fn binding_data<'a>(terms: Terms<'a>, flag: Flag<'_>) -> Result<Cow<'a, [u8]>, SaslRefusal> {
+fn binding_data(terms: Terms<'_>, flag: Flag<'_>) -> Result<Vec<u8>, SaslRefusal> {
     let kind = match (terms.binding, flag) {
-        (Binding::Unbound, Flag::Unable) => return Ok(Cow::Borrowed(&[])),
+        (Binding::Unbound, Flag::Unable) => return Ok(Vec::new()),
         // An attacker has removed the mechanism with channel binding from the list that the client saw.
-        (Binding::Unbound, Flag::Unbound) if terms.is_binding_offered => return Err(SaslRefusal::Unauthenticated),
-        (Binding::Unbound, Flag::Unbound) => return Ok(Cow::Borrowed(&[])),
+        (Binding::Unbound, Flag::NotOffered) if terms.is_binding_offered => return Err(SaslRefusal::Unauthenticated),
+        (Binding::Unbound, Flag::NotOffered) => return Ok(Vec::new()),
         // libldap uses channel binding with both mechanisms.
         (_, Flag::Bound(kind)) if terms.is_binding_offered => kind,
         _ => return Err(SaslRefusal::malformed("channel binding")),
@@ -111,34 +111,29 @@ fn binding_data<'a>(terms: Terms<'a>, flag: Flag<'_>) -> Result<Cow<'a, [u8]>, S
     let (endpoint, exporter) = channel.map_or((None, None), |channel| {
         (channel.endpoint.as_deref(), channel.exporter.as_ref())
     });
-    let data = match kind {
-        "tls-server-end-point" => endpoint.map(Cow::Borrowed),
-        "tls-exporter" => exporter.map(|octets| Cow::Borrowed(&octets[..])),
-        // libldap's name for all its channel bindings. Their data begin with the name of the kind.
-        "ldap" => endpoint.map(|hash| Cow::Owned([b"tls-server-end-point:", hash].concat())),
-        _ => None,
-    };
+    let exporter = exporter.map(<[u8; 32]>::as_slice);
+    let data = BindingType::find(kind).and_then(|kind| kind.data(endpoint, exporter));
     data.ok_or_else(|| SaslRefusal::malformed("channel binding type"))
 }
 
 impl Exchange {
     /// Reads the client's final message.
     pub(crate) fn step(self, message: Option<&[u8]>) -> StepResult<Option<Box<Self>>, Box<Proof>> {
-        let text = std::str::from_utf8(message.unwrap_or_default()).map_err(|_| SaslRefusal::malformed("not UTF-8"))?;
-        let last = Final::parse(text)?;
+        let last = ClientFinal::parse(message.unwrap_or_default()).map_err(SaslRefusal::from)?;
         if last.nonce != self.nonce {
             return Err(SaslRefusal::Unauthenticated.into());
         }
         if !bool::from(last.binding.ct_eq(&self.binding)) {
             return Err(SaslRefusal::Unauthenticated.into());
         }
-        let (message, presented) = (format!("{},{}", self.messages, last.without_proof), last.proof);
+        let auth_message = auth_message(&self.bare, &self.answer, last.without_proof);
+        let presented = last.proof;
         Ok(Step::Claim(Claim {
             user: User::Name(self.user.clone()),
             authorization: self.authorization.clone(),
             proof: Box::new(Proof {
                 exchange: self,
-                message,
+                auth_message,
                 presented,
             }),
         }))
@@ -150,45 +145,27 @@ impl Proof {
     pub(crate) fn answer(&self) -> Option<Vec<u8>> {
         let Exchange { hash, rounds, salt, .. } = &self.exchange;
         let derive = |password: &[u8], rounds| Keys::derive(*hash, password, salt, rounds);
-        let server_key = match &self.exchange.secret {
+        let signature = match &self.exchange.secret {
             Secret::Keys(keys) => {
                 derive(b"", ROUNDS);
-                self.is_of(keys).then(|| keys.server_key.clone())
+                self.signature_of(keys)
             }
-            Secret::Cleartext(passwords) => passwords.iter().find_map(|password| {
-                let keys = derive(&prepared(password), *rounds);
-                self.is_of(&keys).then_some(keys.server_key)
-            }),
+            Secret::Cleartext(passwords) => passwords
+                .iter()
+                .find_map(|password| self.signature_of(&derive(&prepared(password), *rounds))),
             Secret::Nothing => {
                 derive(b"", *rounds);
                 None
             }
         };
-        let signature = hash.mac(&server_key?, self.message.as_bytes());
-        Some(format!("v={}", STANDARD.encode(signature)).into_bytes())
+        signature.map(|signature| server_final(&signature).into_bytes())
     }
 
-    fn is_of(&self, keys: &Keys) -> bool {
-        let hash = self.exchange.hash;
-        let signature = hash.mac(&keys.stored_key, self.message.as_bytes());
-        if signature.len() != self.presented.len() {
-            return false;
-        }
-        let client_key: Vec<u8> = signature
-            .iter()
-            .zip(&self.presented)
-            .map(|(one, other)| one ^ other)
-            .collect();
-        hash.digest(&client_key).ct_eq(&keys.stored_key).into()
-    }
-}
-
-/// A stored password as clients prepare it (RFC 4013); unchanged if it cannot be prepared.
-fn prepared(password: &[u8]) -> Cow<'_, [u8]> {
-    let text = std::str::from_utf8(password).ok();
-    match text.and_then(|text| stringprep::saslprep(text).ok()) {
-        Some(Cow::Owned(prepared)) => Cow::Owned(prepared.into_bytes()),
-        _ => Cow::Borrowed(password),
+    /// The server's signature, if the client has proven that it knows the password of these keys.
+    fn signature_of(&self, Keys { stored, .. }: &Keys) -> Option<Vec<u8>> {
+        stored
+            .is_proven_by(&self.presented, &self.auth_message)
+            .then(|| stored.signature(&self.auth_message))
     }
 }
 

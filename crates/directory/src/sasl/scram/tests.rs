@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ironbark_ldap_proto::controls::ControlSet;
 
 use super::*;
@@ -164,7 +165,7 @@ fn the_binding_must_be_that_of_the_channel() {
             binding,
             ..terms(Hash::Sha1, origin)
         };
-        binding_data(terms, flag).map(std::borrow::Cow::into_owned).ok()
+        binding_data(terms, flag).ok()
     };
     let endpoint = Flag::Bound("tls-server-end-point");
     assert_eq!(data(Binding::Bound, "bound", endpoint).unwrap(), b"hash");
@@ -177,15 +178,15 @@ fn the_binding_must_be_that_of_the_channel() {
         b"tls-server-end-point:hash"
     );
     assert_eq!(data(Binding::Unbound, "bound", Flag::Unable).unwrap(), b"");
-    assert_eq!(data(Binding::Unbound, "unbound", Flag::Unbound).unwrap(), b"");
+    assert_eq!(data(Binding::Unbound, "unbound", Flag::NotOffered).unwrap(), b"");
     for (binding, origin, flag) in [
         (Binding::Bound, "bound", Flag::Unable),
-        (Binding::Bound, "bound", Flag::Unbound),
+        (Binding::Bound, "bound", Flag::NotOffered),
         (Binding::Bound, "bound", Flag::Bound("tls-unique")),
         (Binding::Bound, "unbound", endpoint),
         (Binding::Unbound, "unbound", endpoint),
         // An attacker has changed the list of mechanisms.
-        (Binding::Unbound, "bound", Flag::Unbound),
+        (Binding::Unbound, "bound", Flag::NotOffered),
     ] {
         assert_eq!(data(binding, origin, flag), None, "{binding:?} {origin} {flag:?}");
     }

@@ -20,13 +20,13 @@ use ironbark_model::{Entry, ResultCode, Schema};
 use ironbark_overlays::registry;
 use ironbark_store::{ClusterLogPlace, Csn};
 
-use crate::{
-    config_cluster::{ConfigCluster, News, Published},
-    config_vector,
-    configuration::Loaded,
+use super::{
+    cluster::{ConfigCluster, News, Published},
     settings::ServerSettings,
-    tls::Completeness,
+    source::Loaded,
+    vector,
 };
+use crate::tls::Completeness;
 
 /// The tree of cn=config.
 pub(crate) struct ConfigTree {
@@ -123,8 +123,8 @@ impl ConfigTree {
         match &from {
             // To those outside the cluster is one server: what others do not have is not of its vector.
             Origin::Client(_) if is_member && !self.cluster.is_news_for_others(&tree) => {}
-            Origin::Client(_) => config_vector::advance(&mut tree, &configuration, by, None),
-            Origin::Provider(came) => config_vector::advance(&mut tree, &configuration, by, Some(came)),
+            Origin::Client(_) => vector::advance(&mut tree, &configuration, by, None),
+            Origin::Provider(came) => vector::advance(&mut tree, &configuration, by, Some(came)),
             Origin::Cluster(_) => {}
         }
         let notices = configuration.notices.clone();
@@ -164,7 +164,7 @@ impl ConfigTree {
     /// Writes CSNs of a provider down that came without a change. The configuration stays in force.
     fn note(&self, tree: &Tree, came: &[Csn], configuration: &Arc<Configuration>) -> Result<(), OperationError> {
         let mut next = tree.clone();
-        if !config_vector::take_in(&mut next, came) {
+        if !vector::take_in(&mut next, came) {
             return Ok(());
         }
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
@@ -425,7 +425,7 @@ impl InMemoryTree for ConfigTree {
                     return Ok(false);
                 }
                 let place = published.place();
-                config_vector::take_in(&mut tree, &config_vector::csns_of(&own));
+                vector::take_in(&mut tree, &vector::csns_of(&own));
                 self.put(tree, by, Origin::Cluster(published)).inspect_err(|error| {
                     self.cluster.failed(place, &error.diagnostic_message);
                 })?;

@@ -3,8 +3,8 @@
 use ironbark_config::{Configuration, DatabaseConfig, GlobalConfig, SettingError, database::EntryPlace};
 use ironbark_directory::Appraisal;
 
+use super::source::Loaded;
 use crate::{
-    configuration::Loaded,
     root_dse,
     serve::{check_place, completeness},
     tls::Tls,

@@ -1,0 +1,5 @@
+//! All tests of the crate's messages.
+
+mod conversations;
+mod examples;
+mod fuzz_smoke;
