@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use crate::result::Machine;
+use crate::result::HostMachine;
 
 /// The machine that runs this program. Unknown parts stay empty.
-pub fn describe() -> Machine {
+pub fn describe() -> HostMachine {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let processors = read("/proc/cpuinfo");
-    Machine {
+    HostMachine {
         processor: field(&processors, "model name").unwrap_or_default(),
         // /proc/cpuinfo also lists processors that this program may not use.
         processors: processors.lines().filter(|line| line.starts_with("processor")).count(),

@@ -15,14 +15,14 @@ pub struct Process {
 
 /// Processor time that a process has used since its start, in clock ticks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Usage {
+pub struct ProcessorTime {
     user: u64,
     system: u64,
 }
 
 /// Memory of a process, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Memory {
+pub struct MemoryUsage {
     /// Resident, mapped files included.
     pub resident: u64,
     /// Resident, backed by no file.
@@ -48,7 +48,7 @@ impl Process {
     ///
     /// # Errors
     /// The process has gone, or there is no /proc.
-    pub fn usage(&self) -> io::Result<Usage> {
+    pub fn usage(&self) -> io::Result<ProcessorTime> {
         usage_of(&self.read("stat")?).ok_or_else(|| self.unreadable("stat"))
     }
 
@@ -56,7 +56,7 @@ impl Process {
     ///
     /// # Errors
     /// As [`Process::usage`].
-    pub fn memory(&self) -> io::Result<Memory> {
+    pub fn memory(&self) -> io::Result<MemoryUsage> {
         memory_of(&self.read("status")?).ok_or_else(|| self.unreadable("status"))
     }
 
@@ -76,7 +76,7 @@ impl Process {
     }
 }
 
-impl Usage {
+impl ProcessorTime {
     /// What was used after `before`.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
@@ -92,7 +92,7 @@ impl Usage {
     }
 
     /// The use in the form of a report, per operation or entry.
-    pub(crate) fn of(self, operations: u64, memory: Memory) -> ServerUse {
+    pub(crate) fn of(self, operations: u64, memory: MemoryUsage) -> ServerUse {
         let total = self.total_seconds();
         #[expect(clippy::cast_precision_loss, reason = "a rate, rounded anyway")]
         let operations = operations as f64;
@@ -108,21 +108,21 @@ impl Usage {
 }
 
 /// `utime` and `stime`, fields 14 and 15 of proc_pid_stat(5); the second field may hold spaces and parentheses.
-fn usage_of(stat: &str) -> Option<Usage> {
+fn usage_of(stat: &str) -> Option<ProcessorTime> {
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
-    Some(Usage {
+    Some(ProcessorTime {
         user: fields.next()?.parse().ok()?,
         system: fields.next()?.parse().ok()?,
     })
 }
 
-fn memory_of(status: &str) -> Option<Memory> {
+fn memory_of(status: &str) -> Option<MemoryUsage> {
     let bytes = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
         let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
         kilobytes.checked_mul(1024)
     };
-    Some(Memory {
+    Some(MemoryUsage {
         resident: bytes("VmRSS:")?,
         anonymous: bytes("RssAnon:")?,
     })
@@ -140,10 +140,10 @@ mod tests {
     #[test]
     fn fields_are_found_behind_a_name_with_spaces_and_parentheses() {
         let stat = "42 (a ) b) S 1 42 42 0 -1 4194304 9 0 0 0 123 45 0 0 20 0 1 0 7 8 9";
-        assert_eq!(usage_of(stat), Some(Usage { user: 123, system: 45 }));
+        assert_eq!(usage_of(stat), Some(ProcessorTime { user: 123, system: 45 }));
         assert_eq!(usage_of("42 (a"), None);
         let status = "Name:\tx\nVmRSS:\t    2048 kB\nRssAnon:\t     512 kB\n";
-        let memory = Memory {
+        let memory = MemoryUsage {
             resident: 2 << 20,
             anonymous: 512 << 10,
         };
@@ -163,13 +163,18 @@ mod tests {
     #[test]
     fn use_is_told_for_each_operation() {
         let ticks = rustix::param::clock_ticks_per_second();
-        let usage = Usage {
+        let usage = ProcessorTime {
             user: ticks,
             system: ticks,
         };
-        let told = usage.of(1_000, Memory::default());
+        let told = usage.of(1_000, MemoryUsage::default());
         assert_eq!(told.rate_per_cpu_second, Some(500.0));
         assert_eq!(told.cpu_us_per_operation, Some(2_000.0));
-        assert_eq!(Usage::default().of(0, Memory::default()).rate_per_cpu_second, None);
+        assert_eq!(
+            ProcessorTime::default()
+                .of(0, MemoryUsage::default())
+                .rate_per_cpu_second,
+            None
+        );
     }
 }

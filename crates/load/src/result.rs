@@ -24,7 +24,7 @@ pub struct RunResult {
     /// The relevant options, by name.
     pub settings: BTreeMap<String, String>,
     /// The machine of the load generator.
-    pub machine: Machine,
+    pub machine: HostMachine,
     /// One for each number of clients, in the order measured.
     pub points: Vec<Point>,
 }
@@ -41,7 +41,7 @@ pub enum Unit {
 
 /// A machine.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Machine {
+pub struct HostMachine {
     /// Processor.
     pub processor: String,
     /// Number of processors.
@@ -72,7 +72,7 @@ pub struct Point {
     /// Latency of all operations together.
     pub latency: Latency,
     /// By kind of operation.
-    pub operations: Vec<OperationResult>,
+    pub operations: Vec<OperationSummary>,
     /// Operations over time.
     pub series: Series,
     /// How far consumers of the server were behind, if they were watched.
@@ -92,7 +92,7 @@ pub struct Point {
 
 /// The operations of one kind.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct OperationResult {
+pub struct OperationSummary {
     /// Kind, such as `search`.
     pub kind: String,
     /// Answers within the measurement.
@@ -243,7 +243,7 @@ impl Point {
     }
 }
 
-impl OperationResult {
+impl OperationSummary {
     /// Codes that are neither expected nor allowed, with their numbers.
     pub fn unexpected(&self, allowed: &[u32]) -> impl Iterator<Item = (u32, u64)> {
         let is_fine = |code: &u32| self.expected_codes.contains(code) || allowed.contains(code);
@@ -279,7 +279,7 @@ pub(crate) mod tests {
             entries_rate: rate / 2.0,
             megabytes_rate: 1.0,
             latency: latency.clone(),
-            operations: vec![OperationResult {
+            operations: vec![OperationSummary {
                 kind: "search".to_owned(),
                 count: 1_000,
                 rate: *rate,
@@ -316,7 +316,7 @@ pub(crate) mod tests {
             started: "2026-01-01T00:00:00Z".to_owned(),
             command: vec!["ironbark".to_owned(), "load".to_owned()],
             settings: BTreeMap::from([("entries".to_owned(), "1000".to_owned())]),
-            machine: Machine::default(),
+            machine: HostMachine::default(),
             points: points.iter().map(point).collect(),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::{
-    engine::{self, EngineError, Plan, Progress},
+    engine::{self, EngineError, Measurement, MeasurementProgress},
     result::{Point, Unit},
     target::Target,
     workload::Workload,
@@ -48,16 +48,16 @@ struct Optimize {
 /// Those of [`engine::run`]. Earlier measurements are then lost.
 pub fn run(
     workload: &dyn Workload,
-    plan: &Plan,
+    plan: &Measurement,
     steps: &Steps,
     target: &Target,
-    progress: &mut dyn FnMut(u32, Progress),
+    progress: &mut dyn FnMut(u32, MeasurementProgress),
     each: &mut dyn FnMut(&mut Point),
 ) -> Result<Vec<Point>, EngineError> {
     let mut walk = Walk::new(steps);
     let mut points = Vec::new();
     while let Some(clients) = walk.next() {
-        let plan = Plan {
+        let plan = Measurement {
             connections: clients,
             ..plan.clone()
         };

@@ -11,12 +11,12 @@ use std::{
 ///
 /// A read fills the buffer with what there is to read: the engine takes a buffer with room for the end of
 /// what has come.
-pub trait Stream: Read + Write + AsRawFd + Send {}
+pub trait BoundStream: Read + Write + AsRawFd + Send {}
 
-impl<T: Read + Write + AsRawFd + Send> Stream for T {}
+impl<T: Read + Write + AsRawFd + Send> BoundStream for T {}
 
 /// Makes a connection, or says why there is none.
-type Connect = dyn Fn() -> Result<Box<dyn Stream>, String> + Send + Sync;
+type Connect = dyn Fn() -> Result<Box<dyn BoundStream>, String> + Send + Sync;
 
 /// A server, and how its clients connect.
 #[derive(Clone)]
@@ -27,7 +27,7 @@ pub struct Target {
 
 /// A name and a password.
 #[derive(Clone)]
-pub struct Credentials {
+pub struct SimpleCredentials {
     /// Name to bind as.
     pub dn: String,
     /// Its password.
@@ -44,7 +44,7 @@ pub struct TargetError {
     pub reason: String,
 }
 
-impl fmt::Debug for Credentials {
+impl fmt::Debug for SimpleCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials")
             .field("dn", &self.dn)
@@ -62,7 +62,7 @@ impl Target {
     /// A target. `url` is shown, and has no password.
     pub fn new(
         url: impl Into<String>,
-        connect: impl Fn() -> Result<Box<dyn Stream>, String> + Send + Sync + 'static,
+        connect: impl Fn() -> Result<Box<dyn BoundStream>, String> + Send + Sync + 'static,
     ) -> Self {
         Self {
             url: url.into(),
@@ -79,7 +79,7 @@ impl Target {
     ///
     /// # Errors
     /// There is none.
-    pub(crate) fn connect(&self) -> Result<Box<dyn Stream>, TargetError> {
+    pub(crate) fn connect(&self) -> Result<Box<dyn BoundStream>, TargetError> {
         (self.connect)().map_err(|reason| TargetError {
             url: self.url.clone(),
             reason,

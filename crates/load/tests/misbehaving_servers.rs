@@ -9,7 +9,7 @@ use std::{
 };
 
 use ironbark_load::{
-    engine::{self, Arrival, Plan},
+    engine::{self, Arrival, Measurement},
     result::Point,
     target::Target,
     workload::{Replay, Scan, Workload},
@@ -17,13 +17,13 @@ use ironbark_load::{
 
 /// Measures the server function `serve`, which is called once with the first connection. The connection that it returns
 /// stays open until the measurement ends.
-fn measured(plan: &Plan, serve: impl FnOnce(TcpStream) -> Option<TcpStream> + Send) -> Point {
+fn measured(plan: &Measurement, serve: impl FnOnce(TcpStream) -> Option<TcpStream> + Send) -> Point {
     measured_with(&Scan::new("dc=x", 0), plan, serve)
 }
 
 fn measured_with(
     workload: &dyn Workload,
-    plan: &Plan,
+    plan: &Measurement,
     serve: impl FnOnce(TcpStream) -> Option<TcpStream> + Send,
 ) -> Point {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -41,8 +41,8 @@ fn measured_with(
     })
 }
 
-fn plan(requests: u64) -> Plan {
-    Plan {
+fn plan(requests: u64) -> Measurement {
+    Measurement {
         connections: 1,
         in_flight: 1,
         arrival: Arrival::Closed,
@@ -76,7 +76,7 @@ fn done([high, low]: [u8; 2]) -> [u8; 15] {
 #[test]
 fn an_open_loop_charges_a_stall_to_all_who_would_have_waited() {
     const STALL: Duration = Duration::from_millis(300);
-    let plan = Plan {
+    let plan = Measurement {
         // All requests are due within 50 ms, and only one at a time is under way.
         arrival: Arrival::Open { rate: 1_000.0 },
         ..plan(50)
@@ -108,7 +108,7 @@ fn an_open_loop_ends_with_its_last_request() {
         &b"dn: dc=x\nchangetype: delete\n\ndn: dc=y\nchangetype: delete\n"[..],
     )
     .unwrap();
-    let plan = Plan {
+    let plan = Measurement {
         // The answer to the last request comes long before another one would be due.
         arrival: Arrival::Open { rate: 10.0 },
         duration: Duration::from_secs(30),
@@ -130,7 +130,7 @@ fn an_open_loop_ends_with_its_last_request() {
 
 #[test]
 fn a_server_that_falls_silent_is_given_up() {
-    let plan = Plan {
+    let plan = Measurement {
         patience: Duration::from_millis(100),
         ..plan(10)
     };

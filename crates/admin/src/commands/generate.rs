@@ -8,7 +8,7 @@ use std::{
 
 use clap::Args;
 
-use ironbark_load::generate::{DataSet, Kind, Passwords};
+use ironbark_load::generate::{DataSet, DataSetKind, PasswordStorage};
 
 use crate::shared::progress::Progress;
 
@@ -17,7 +17,7 @@ use crate::shared::progress::Progress;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Generate {
     /// zimbra, telco, university, directorymark, ycsb or groups
-    kind: Kind,
+    kind: DataSetKind,
     /// Number of people, subscribers or records; or members of the largest group
     #[arg(long)]
     count: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Generate {
     seed: u64,
     /// How passwords are stored: usual, ssha or plain; subscribers have passwords only with ssha or plain
     #[arg(long, default_value = "usual")]
-    passwords: Passwords,
+    passwords: PasswordStorage,
     /// The output file, which must not exist; stdout without it
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,

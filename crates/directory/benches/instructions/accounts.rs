@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
-use ironbark_load::generate::{DataSet, Entry, Kind, Passwords};
+use ironbark_load::generate::{DataSet, DataSetKind, GeneratedEntry, PasswordStorage};
 
 use ironbark_harness::Site;
 
@@ -28,7 +28,7 @@ impl Accounts {
     pub fn new() -> Self {
         let mut site = Site::open_globally(SCHEMA, &settings(TWO_RULES));
         site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
-        let set = DataSet::new(Kind::Zimbra, SEED, "dc=ex", Passwords::Ssha).expect("a data set");
+        let set = DataSet::new(DataSetKind::Zimbra, SEED, "dc=ex", PasswordStorage::Ssha).expect("a data set");
         let mut containers = BTreeSet::new();
         let all = (0..ACCOUNTS as u64)
             .map(|number| {
@@ -53,7 +53,7 @@ fn settings(rules: &str) -> String {
     indexes.fold(format!("{SETTINGS}\n{rules}"), |lines, index| lines + "\n" + index)
 }
 
-fn add(site: &mut Site, entry: &Entry, containers: &mut BTreeSet<String>) -> Account {
+fn add(site: &mut Site, entry: &GeneratedEntry, containers: &mut BTreeSet<String>) -> Account {
     let account = Account {
         dn: text(&entry.dn),
         uid: first(entry, "uid"),
@@ -75,7 +75,7 @@ fn add(site: &mut Site, entry: &Entry, containers: &mut BTreeSet<String>) -> Acc
     account
 }
 
-fn first(entry: &Entry, attribute: &str) -> String {
+fn first(entry: &GeneratedEntry, attribute: &str) -> String {
     text(entry.values(attribute).first().expect("a value"))
 }
 

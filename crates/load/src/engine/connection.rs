@@ -4,17 +4,17 @@ use std::{io::ErrorKind, os::fd::RawFd};
 
 use super::measures::{Answered, Measures};
 use crate::{
-    target::Stream,
-    wire::{Answer, Slot, next_answer},
-    workload::{Kind, Next, Requests},
+    target::BoundStream,
+    wire::{FirstMessage, RequestSlot, next_answer},
+    workload::{Next, RequestClass, Requests},
 };
 
 /// A connection of a worker.
 pub(super) struct Connection {
-    stream: Box<dyn Stream>,
+    stream: Box<dyn BoundStream>,
     requests: Box<dyn Requests>,
     slots: Vec<UnderWay>,
-    free: Vec<Slot>,
+    free: Vec<RequestSlot>,
     /// Encoded requests. Those from `written` on are not sent yet.
     output: Vec<u8>,
     written: usize,
@@ -57,9 +57,9 @@ pub(super) enum Sent {
 pub(super) struct Lost(pub(super) String);
 
 impl Connection {
-    pub(super) fn new(stream: Box<dyn Stream>, requests: Box<dyn Requests>, in_flight: u16) -> Self {
+    pub(super) fn new(stream: Box<dyn BoundStream>, requests: Box<dyn Requests>, in_flight: u16) -> Self {
         // The lowest slot is taken first.
-        let free: Vec<Slot> = (0..in_flight).rev().filter_map(Slot::new).collect();
+        let free: Vec<RequestSlot> = (0..in_flight).rev().filter_map(RequestSlot::new).collect();
         Self {
             stream,
             requests,
@@ -163,7 +163,7 @@ impl Connection {
         &mut self,
         octets: &[u8],
         now_ns: u64,
-        kinds: &[Kind],
+        kinds: &[RequestClass],
         measures: &mut Measures,
     ) -> Result<Received, Lost> {
         let mut received = Received::default();
@@ -186,7 +186,7 @@ impl Connection {
         &mut self,
         mut octets: &'b [u8],
         now_ns: u64,
-        kinds: &[Kind],
+        kinds: &[RequestClass],
         measures: &mut Measures,
         received: &mut Received,
     ) -> Result<&'b [u8], Lost> {
@@ -197,8 +197,8 @@ impl Connection {
                 octets = octets.get(skipped..).unwrap_or_default();
             }
             match next_answer(octets).map_err(|error| Lost(error.to_string()))? {
-                Answer::Incomplete => return Ok(octets),
-                Answer::Part { id, is_entry, length } => {
+                FirstMessage::Incomplete => return Ok(octets),
+                FirstMessage::Part { id, is_entry, length } => {
                     let (_, under_way) = self.slot_of(id)?;
                     if is_entry {
                         under_way.entries += 1;
@@ -206,10 +206,10 @@ impl Connection {
                     }
                     self.skip = length;
                 }
-                Answer::Result { id: 0, code, .. } => {
+                FirstMessage::Result { id: 0, code, .. } => {
                     return Err(Lost(format!("notice of disconnection with result code {code}")));
                 }
-                Answer::Result { id, code, length } => {
+                FirstMessage::Result { id, code, length } => {
                     let (slot, under_way) = self.slot_of(id)?;
                     under_way.is_busy = false;
                     let answered = Answered {
@@ -228,9 +228,9 @@ impl Connection {
         }
     }
 
-    fn slot_of(&mut self, id: u32) -> Result<(Slot, &mut UnderWay), Lost> {
+    fn slot_of(&mut self, id: u32) -> Result<(RequestSlot, &mut UnderWay), Lost> {
         let unknown = || Lost("an answer to no request of ours".to_owned());
-        let slot = Slot::of_message_id(id).ok_or_else(unknown)?;
+        let slot = RequestSlot::of_message_id(id).ok_or_else(unknown)?;
         let under_way = self.slots.get_mut(usize::from(slot.number()));
         let under_way = under_way.filter(|under_way| under_way.is_busy).ok_or_else(unknown)?;
         Ok((slot, under_way))

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 
-use super::{Arrival, EngineError, Plan};
+use super::{Arrival, EngineError, Measurement};
 use crate::{
-    result::{Latency, OperationResult, Point, Series},
-    workload::Kind,
+    result::{Latency, OperationSummary, Point, Series},
+    workload::RequestClass,
 };
 
 /// The counts of one thread, or of several together.
@@ -51,8 +51,8 @@ pub(super) struct Answered {
 }
 
 impl Measures {
-    pub(super) fn new(plan: &Plan, kinds: &[Kind]) -> Result<Self, EngineError> {
-        let operation = |_: &Kind| {
+    pub(super) fn new(plan: &Measurement, kinds: &[RequestClass]) -> Result<Self, EngineError> {
+        let operation = |_: &RequestClass| {
             let histogram = Histogram::new_with_bounds(1_000, LONGEST_NS, 3);
             let histogram = histogram.map_err(|error| EngineError::Plan(error.to_string()))?;
             Ok(Operation {
@@ -116,7 +116,7 @@ impl Measures {
 
     /// Counts an answer.
     #[inline]
-    pub(super) fn answered(&mut self, now_ns: u64, answered: Answered, kinds: &[Kind]) {
+    pub(super) fn answered(&mut self, now_ns: u64, answered: Answered, kinds: &[RequestClass]) {
         let kind = usize::from(answered.kind);
         let (is_open, interval) = (self.is_open(), self.interval(now_ns));
         let has_begun = self.window.is_some();
@@ -187,12 +187,12 @@ impl Measures {
     }
 
     /// The measurement.
-    pub(super) fn point(&self, plan: &Plan, kinds: &[Kind]) -> Point {
+    pub(super) fn point(&self, plan: &Measurement, kinds: &[RequestClass]) -> Point {
         let length_ns = self
             .window
             .map_or(1, |window| window.end.unwrap_or(window.begin) - window.begin);
         let seconds = float(length_ns.max(1)) / 1e9;
-        let operations: Vec<OperationResult> = self
+        let operations: Vec<OperationSummary> = self
             .operations
             .iter()
             .zip(kinds)
@@ -263,8 +263,8 @@ impl Measures {
 }
 
 impl Operation {
-    fn result(&self, kind: &Kind, seconds: f64) -> OperationResult {
-        OperationResult {
+    fn result(&self, kind: &RequestClass, seconds: f64) -> OperationSummary {
+        OperationSummary {
             kind: kind.name.clone(),
             count: self.count,
             rate: float(self.count) / seconds,
@@ -326,8 +326,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn plan() -> Plan {
-        Plan {
+    fn plan() -> Measurement {
+        Measurement {
             connections: 1,
             in_flight: 1,
             arrival: Arrival::Closed,
@@ -340,10 +340,10 @@ mod tests {
         }
     }
 
-    fn kinds() -> Vec<Kind> {
+    fn kinds() -> Vec<RequestClass> {
         vec![
-            Kind::new("search").least_entries(1),
-            Kind::new("compare").expecting(&[5, 6]),
+            RequestClass::new("search").least_entries(1),
+            RequestClass::new("compare").expecting(&[5, 6]),
         ]
     }
 

@@ -24,19 +24,19 @@ use ironbark_runtime::{Clock, spawn_named};
 
 use self::{measures::Measures, worker::Worker};
 use crate::{
-    process::{Process, Usage},
+    process::{Process, ProcessorTime},
     result::{Point, Unit},
     target::{Target, TargetError},
-    wire::Slot,
+    wire::RequestSlot,
     workload::Workload,
 };
 
 /// One measurement: the number of connections and the length.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct Measurement {
     /// Connections.
     pub connections: u32,
-    /// Requests under way on each connection at most, 1 to [`Slot::MOST`].
+    /// Requests under way on each connection at most, 1 to [`RequestSlot::MOST`].
     pub in_flight: u16,
     /// When requests leave.
     pub arrival: Arrival,
@@ -69,7 +69,7 @@ pub enum Arrival {
 
 /// The progress of a measurement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Progress {
+pub struct MeasurementProgress {
     /// Requests answered, the warm-up included.
     pub answered: u64,
     /// Entries received, the warm-up included.
@@ -107,11 +107,11 @@ struct Shared {
 /// The result of a thread.
 struct Outcome {
     measures: Measures,
-    server: Option<(Usage, Usage)>,
-    own: (Usage, Usage),
+    server: Option<(ProcessorTime, ProcessorTime)>,
+    own: (ProcessorTime, ProcessorTime),
 }
 
-impl Plan {
+impl Measurement {
     /// Whether it can be carried out.
     ///
     /// # Errors
@@ -121,8 +121,11 @@ impl Plan {
         if self.connections == 0 || self.threads == 0 {
             return refuse("at least one connection and one thread are needed");
         }
-        if self.in_flight == 0 || self.in_flight > Slot::MOST {
-            return Err(EngineError::Plan(format!("requests in flight: 1 to {}", Slot::MOST)));
+        if self.in_flight == 0 || self.in_flight > RequestSlot::MOST {
+            return Err(EngineError::Plan(format!(
+                "requests in flight: 1 to {}",
+                RequestSlot::MOST
+            )));
         }
         if self.duration.is_zero() {
             return refuse("a measurement takes longer than no time");
@@ -142,9 +145,9 @@ impl Plan {
 /// There is no connection, or the plan cannot be carried out. Unexpected answers are counted; they are no error here.
 pub fn run(
     workload: &dyn Workload,
-    plan: &Plan,
+    plan: &Measurement,
     target: &Target,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(MeasurementProgress),
 ) -> Result<Point, EngineError> {
     plan.check()?;
     if let Some(pid) = plan.server {
@@ -180,7 +183,7 @@ pub fn run(
 fn collect(
     receiver: &mpsc::Receiver<Result<Outcome, EngineError>>,
     shared: &Shared,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(MeasurementProgress),
 ) -> Result<Vec<Outcome>, EngineError> {
     let mut outcomes = Vec::new();
     loop {
@@ -189,14 +192,14 @@ fn collect(
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(outcomes),
         }
-        progress(Progress {
+        progress(MeasurementProgress {
             answered: shared.answered.load(Ordering::Relaxed),
             entries: shared.entries.load(Ordering::Relaxed),
         });
     }
 }
 
-fn summarize(workload: &dyn Workload, plan: &Plan, outcomes: Vec<Outcome>) -> Result<Point, EngineError> {
+fn summarize(workload: &dyn Workload, plan: &Measurement, outcomes: Vec<Outcome>) -> Result<Point, EngineError> {
     let mut outcomes = outcomes.into_iter();
     let Some(mut first) = outcomes.next() else {
         return Err(EngineError::Plan("no thread has measured anything".to_owned()));

@@ -9,7 +9,7 @@ use ironbark_runtime::Clock;
 use mio::{Events, Interest, Poll, Token, unix::SourceFd};
 
 use super::{
-    Arrival, EngineError, Outcome, Plan, Shared,
+    Arrival, EngineError, Measurement, Outcome, Shared,
     alarm::Alarm,
     connection::{Connection, Lost, Received, Sent},
     measures::Measures,
@@ -17,17 +17,17 @@ use super::{
     system,
 };
 use crate::{
-    process::{Process, Usage},
+    process::{Process, ProcessorTime},
     target::Target,
-    workload::{Kind, Requests},
+    workload::{RequestClass, Requests},
 };
 
 /// The token of the timer's events. Connections are numbered from 0.
 const ALARM: Token = Token(usize::MAX >> 1);
 /// One thread's share of a measurement.
 pub(super) struct Worker {
-    plan: Plan,
-    kinds: Vec<Kind>,
+    plan: Measurement,
+    kinds: Vec<RequestClass>,
     clock: Clock,
     shared: Arc<Shared>,
     poll: Poll,
@@ -46,8 +46,8 @@ pub(super) struct Worker {
     under_way: usize,
     /// When data was last received, or sent while nothing was under way.
     last_sign_ns: u64,
-    before: Option<(Usage, Option<Usage>)>,
-    after: Option<(Usage, Option<Usage>)>,
+    before: Option<(ProcessorTime, Option<ProcessorTime>)>,
+    after: Option<(ProcessorTime, Option<ProcessorTime>)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,8 +62,8 @@ enum Phase {
 
 impl Worker {
     pub(super) fn new(
-        plan: &Plan,
-        kinds: &[Kind],
+        plan: &Measurement,
+        kinds: &[RequestClass],
         place: (u32, u32),
         clock: Clock,
         shared: Arc<Shared>,
@@ -183,7 +183,7 @@ impl Worker {
     }
 
     /// Processor time of this process and, in the first thread, of the server.
-    fn usage(&self) -> Result<(Usage, Option<Usage>), EngineError> {
+    fn usage(&self) -> Result<(ProcessorTime, Option<ProcessorTime>), EngineError> {
         let own = Process::own().usage().map_err(system("our processor time"))?;
         let watched = self.plan.server.filter(|_| self.place.0 == 0);
         let server = watched.map(|pid| Process::new(pid).usage()).transpose();

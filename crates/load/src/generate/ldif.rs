@@ -1,6 +1,6 @@
 //! Writes LDIF records (RFC 2849) into a large buffer; no allocation per attribute.
 
-use super::password::{Passwords, push_ssha};
+use super::password::{PasswordStorage, push_ssha};
 use super::random::Random;
 use std::io::{self, Write};
 
@@ -11,12 +11,12 @@ pub(super) struct Ldif<'a, W: Write> {
     buffer: Vec<u8>,
     value: String,
     entries: u64,
-    passwords: Passwords,
+    passwords: PasswordStorage,
 }
 
 impl<'a, W: Write> Ldif<'a, W> {
     /// Starts the stream, without a version line: slapadd would take that line for the first record.
-    pub(super) fn new(out: &'a mut W, passwords: Passwords, progress: &'a mut dyn FnMut(u64)) -> Self {
+    pub(super) fn new(out: &'a mut W, passwords: PasswordStorage, progress: &'a mut dyn FnMut(u64)) -> Self {
         Self {
             out,
             progress,
@@ -28,7 +28,7 @@ impl<'a, W: Write> Ldif<'a, W> {
     }
 
     /// How passwords are stored.
-    pub(super) fn passwords(&self) -> Passwords {
+    pub(super) fn passwords(&self) -> PasswordStorage {
         self.passwords
     }
 
@@ -36,7 +36,7 @@ impl<'a, W: Write> Ldif<'a, W> {
     pub(super) fn password(&mut self, random: &mut Random, password: &str) {
         let form = self.passwords;
         self.compose("userPassword", |text| {
-            if form == Passwords::Plain {
+            if form == PasswordStorage::Plain {
                 random.next();
                 text.push_str(password);
             } else {

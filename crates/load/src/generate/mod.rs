@@ -23,12 +23,12 @@ use std::io::{self, Write};
 use std::str::FromStr;
 
 pub use self::groups::MEMBERS_OF_SMALLEST;
-pub use self::password::Passwords;
+pub use self::password::PasswordStorage;
 pub(crate) use self::ycsb::{FIELDS, push_field};
 
 /// A kind of data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DataSetKind {
     /// Mail accounts of about 2 KB in ten domains, most of it defaults that repeat; needs `zimbra.schema`.
     Zimbra,
     /// Mobile subscribers of about 600 bytes under six units; needs `telco.schema`.
@@ -43,7 +43,7 @@ pub enum Kind {
     Groups,
 }
 
-impl Kind {
+impl DataSetKind {
     /// All kinds.
     pub const ALL: [Self; 6] = [
         Self::Zimbra,
@@ -67,7 +67,7 @@ impl Kind {
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for DataSetKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -81,10 +81,10 @@ impl FromStr for Kind {
 /// A data set of any size.
 #[derive(Debug)]
 pub struct DataSet {
-    kind: Kind,
+    kind: DataSetKind,
     seed: u64,
     suffix: Suffix,
-    passwords: Passwords,
+    passwords: PasswordStorage,
     /// Lines that many entries repeat.
     common: Vec<Vec<u8>>,
 }
@@ -100,7 +100,7 @@ pub struct EntryName {
 
 /// An entry of a data set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct GeneratedEntry {
     /// The distinguished name.
     pub dn: Vec<u8>,
     /// Attributes with their values, in order; each attribute once.
@@ -112,11 +112,13 @@ impl DataSet {
     ///
     /// # Errors
     /// `InvalidInput` when the suffix does not begin with dc, o, ou, c or l.
-    pub fn new(kind: Kind, seed: u64, suffix: &str, passwords: Passwords) -> io::Result<Self> {
+    pub fn new(kind: DataSetKind, seed: u64, suffix: &str, passwords: PasswordStorage) -> io::Result<Self> {
         let common = match kind {
-            Kind::Zimbra => zimbra::common(seed),
-            Kind::Telco => telco::common(),
-            Kind::University | Kind::DirectoryMark | Kind::Ycsb | Kind::Groups => Vec::new(),
+            DataSetKind::Zimbra => zimbra::common(seed),
+            DataSetKind::Telco => telco::common(),
+            DataSetKind::University | DataSetKind::DirectoryMark | DataSetKind::Ycsb | DataSetKind::Groups => {
+                Vec::new()
+            }
         };
         Ok(Self {
             kind,
@@ -128,7 +130,7 @@ impl DataSet {
     }
 
     /// Which kind it is.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> DataSetKind {
         self.kind
     }
 
@@ -138,7 +140,7 @@ impl DataSet {
     }
 
     /// Writes the suffix entry, its containers and `count` people, subscribers or records, parents first. The
-    /// university also has a group for each fifty people. [`Kind::Groups`] has only groups; the largest has `count`
+    /// university also has a group for each fifty people. [`DataSetKind::Groups`] has only groups; the largest has `count`
     /// members. `progress` is called with the number of entries written so far.
     ///
     /// # Errors
@@ -147,12 +149,12 @@ impl DataSet {
         let mut ldif = Ldif::new(out, self.passwords, progress);
         self.suffix.write(&mut ldif)?;
         match self.kind {
-            Kind::Zimbra => zimbra::write(&mut ldif, &self.suffix, count, self.seed)?,
-            Kind::Telco => telco::write(&mut ldif, &self.suffix, count, self.seed)?,
-            Kind::University => university::write(&mut ldif, &self.suffix, count, self.seed)?,
-            Kind::DirectoryMark => directorymark::write(&mut ldif, &self.suffix, count, self.seed)?,
-            Kind::Ycsb => ycsb::write(&mut ldif, &self.suffix, count, self.seed)?,
-            Kind::Groups => groups::write(&mut ldif, &self.suffix, count)?,
+            DataSetKind::Zimbra => zimbra::write(&mut ldif, &self.suffix, count, self.seed)?,
+            DataSetKind::Telco => telco::write(&mut ldif, &self.suffix, count, self.seed)?,
+            DataSetKind::University => university::write(&mut ldif, &self.suffix, count, self.seed)?,
+            DataSetKind::DirectoryMark => directorymark::write(&mut ldif, &self.suffix, count, self.seed)?,
+            DataSetKind::Ycsb => ycsb::write(&mut ldif, &self.suffix, count, self.seed)?,
+            DataSetKind::Groups => groups::write(&mut ldif, &self.suffix, count)?,
         }
         ldif.finish()
     }
@@ -161,12 +163,12 @@ impl DataSet {
     /// university are not counted.
     pub fn name(&self, number: u64) -> EntryName {
         let (dn, login) = match self.kind {
-            Kind::Zimbra => zimbra::name(&self.suffix, number, self.seed),
-            Kind::Telco => telco::name(&self.suffix, number),
-            Kind::University => university::name(&self.suffix, number, self.seed),
-            Kind::DirectoryMark => directorymark::name(&self.suffix, number, self.seed),
-            Kind::Ycsb => ycsb::name(&self.suffix, number),
-            Kind::Groups => groups::name(&self.suffix, number),
+            DataSetKind::Zimbra => zimbra::name(&self.suffix, number, self.seed),
+            DataSetKind::Telco => telco::name(&self.suffix, number),
+            DataSetKind::University => university::name(&self.suffix, number, self.seed),
+            DataSetKind::DirectoryMark => directorymark::name(&self.suffix, number, self.seed),
+            DataSetKind::Ycsb => ycsb::name(&self.suffix, number),
+            DataSetKind::Groups => groups::name(&self.suffix, number),
         };
         EntryName { dn, login }
     }
@@ -175,24 +177,24 @@ impl DataSet {
     ///
     /// # Errors
     /// None from outside: the text is our own.
-    pub fn entry(&self, number: u64) -> io::Result<Entry> {
+    pub fn entry(&self, number: u64) -> io::Result<GeneratedEntry> {
         let mut text = Vec::new();
         let mut ignore = |_| {};
         let mut ldif = Ldif::new(&mut text, self.passwords, &mut ignore);
         match self.kind {
-            Kind::Zimbra => zimbra::write_entry(&mut ldif, &self.suffix, number, self.seed, &self.common)?,
-            Kind::Telco => telco::write_entry(&mut ldif, &self.suffix, number, self.seed, &self.common)?,
-            Kind::University => university::write_entry(&mut ldif, &self.suffix, number, self.seed)?,
-            Kind::DirectoryMark => directorymark::write_entry(&mut ldif, &self.suffix, number, self.seed)?,
-            Kind::Ycsb => ycsb::write_entry(&mut ldif, &self.suffix, number, self.seed)?,
-            Kind::Groups => groups::write_entry(&mut ldif, &self.suffix, number)?,
+            DataSetKind::Zimbra => zimbra::write_entry(&mut ldif, &self.suffix, number, self.seed, &self.common)?,
+            DataSetKind::Telco => telco::write_entry(&mut ldif, &self.suffix, number, self.seed, &self.common)?,
+            DataSetKind::University => university::write_entry(&mut ldif, &self.suffix, number, self.seed)?,
+            DataSetKind::DirectoryMark => directorymark::write_entry(&mut ldif, &self.suffix, number, self.seed)?,
+            DataSetKind::Ycsb => ycsb::write_entry(&mut ldif, &self.suffix, number, self.seed)?,
+            DataSetKind::Groups => groups::write_entry(&mut ldif, &self.suffix, number)?,
         }
         ldif.finish()?;
-        Entry::read(&text)
+        GeneratedEntry::read(&text)
     }
 }
 
-impl Entry {
+impl GeneratedEntry {
     fn read(text: &[u8]) -> io::Result<Self> {
         let record = Reader::new(text, NoFiles).read().map_err(io::Error::other)?;
         let Some(Record {

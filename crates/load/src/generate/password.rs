@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 /// How passwords are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Passwords {
+pub enum PasswordStorage {
     /// `{SSHA}` for people, none for subscribers.
     #[default]
     Usual,
@@ -17,7 +17,7 @@ pub enum Passwords {
     Plain,
 }
 
-impl FromStr for Passwords {
+impl FromStr for PasswordStorage {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

@@ -1,7 +1,7 @@
 //! Mobile subscribers of a home location register, spread over six units.
 
 use super::ldif::{Ldif, block, push_number, push_time};
-use super::password::Passwords;
+use super::password::PasswordStorage;
 use super::random::Random;
 use super::suffix::Suffix;
 use std::io::{self, Write};
@@ -62,7 +62,7 @@ pub(super) fn write_entry(
     let random = &mut Random::for_entry(seed, number);
     ldif.compose("dn", |text| push_dn(text, number, &suffix.dn));
     ldif.line("objectClass", "telcoSubscriber");
-    let has_password = ldif.passwords() != Passwords::Usual;
+    let has_password = ldif.passwords() != PasswordStorage::Usual;
     if has_password {
         ldif.line("objectClass", "simpleSecurityObject");
     }

@@ -3,19 +3,19 @@
 use super::*;
 use std::collections::HashSet;
 
-const PEOPLE: [Kind; 5] = [
-    Kind::Zimbra,
-    Kind::Telco,
-    Kind::University,
-    Kind::DirectoryMark,
-    Kind::Ycsb,
+const PEOPLE: [DataSetKind; 5] = [
+    DataSetKind::Zimbra,
+    DataSetKind::Telco,
+    DataSetKind::University,
+    DataSetKind::DirectoryMark,
+    DataSetKind::Ycsb,
 ];
 
-fn set(kind: Kind, seed: u64) -> DataSet {
-    DataSet::new(kind, seed, "dc=example,dc=com", Passwords::Usual).unwrap()
+fn set(kind: DataSetKind, seed: u64) -> DataSet {
+    DataSet::new(kind, seed, "dc=example,dc=com", PasswordStorage::Usual).unwrap()
 }
 
-fn data(kind: Kind, count: u64, seed: u64) -> String {
+fn data(kind: DataSetKind, count: u64, seed: u64) -> String {
     let mut out = Vec::new();
     set(kind, seed).write(count, &mut out, &mut |_| {}).unwrap();
     String::from_utf8(out).unwrap()
@@ -53,7 +53,7 @@ fn entry_names_are_those_of_the_data_set() {
         let text = data(kind, 50, 11);
         for (number, record) in (0..).zip(leaves(&text)) {
             let name = set(kind, 11).name(number);
-            let attribute = if kind == Kind::Telco { "imsi" } else { "uid" };
+            let attribute = if kind == DataSetKind::Telco { "imsi" } else { "uid" };
             assert!(record.contains(&format!("\n{attribute}: {}\n", name.login)), "{record}");
             if name.dn.is_ascii() {
                 assert!(record.starts_with(&format!("dn: {}\n", name.dn)), "{record}");
@@ -65,11 +65,11 @@ fn entry_names_are_those_of_the_data_set() {
 #[test]
 fn sizes_are_as_described() {
     for (kind, bytes) in [
-        (Kind::Zimbra, 2000),
-        (Kind::Telco, 600),
-        (Kind::University, 1200),
-        (Kind::DirectoryMark, 900),
-        (Kind::Ycsb, 4300),
+        (DataSetKind::Zimbra, 2000),
+        (DataSetKind::Telco, 600),
+        (DataSetKind::University, 1200),
+        (DataSetKind::DirectoryMark, 900),
+        (DataSetKind::Ycsb, 4300),
     ] {
         let text = data(kind, 1000, 5);
         let records = leaves(&text);
@@ -103,7 +103,7 @@ fn dns_are_unique_and_parents_come_first() {
 
 #[test]
 fn some_values_are_in_base64_and_no_line_is_unsafe() {
-    for kind in [Kind::Zimbra, Kind::University, Kind::DirectoryMark] {
+    for kind in [DataSetKind::Zimbra, DataSetKind::University, DataSetKind::DirectoryMark] {
         let text = data(kind, 200, 1);
         assert!(text.is_ascii());
         assert!(text.contains("\nsn:: "), "{kind:?}");
@@ -114,17 +114,17 @@ fn some_values_are_in_base64_and_no_line_is_unsafe() {
 fn progress_ends_with_the_number_of_entries() {
     let mut last = 0;
     let mut out = Vec::new();
-    let set = DataSet::new(Kind::Telco, 1, "o=telco", Passwords::Usual).unwrap();
+    let set = DataSet::new(DataSetKind::Telco, 1, "o=telco", PasswordStorage::Usual).unwrap();
     set.write(2000, &mut out, &mut |entries| last = entries).unwrap();
     assert_eq!(last, 2000 + 7);
 }
 
 #[test]
 fn kinds_are_found_by_name() {
-    for kind in Kind::ALL {
+    for kind in DataSetKind::ALL {
         assert_eq!(kind.name().parse(), Ok(kind));
     }
-    assert!("x".parse::<Kind>().is_err());
+    assert!("x".parse::<DataSetKind>().is_err());
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn an_entry_alone_is_the_entry_of_the_data_set() {
         let text = data(kind, 20, 11);
         for (number, record) in (0..).zip(leaves(&text)) {
             let entry = set(kind, 11).entry(number).unwrap();
-            assert_eq!(entry, Entry::read(record.as_bytes()).unwrap(), "{record}");
+            assert_eq!(entry, GeneratedEntry::read(record.as_bytes()).unwrap(), "{record}");
             assert_eq!(entry.dn, set(kind, 11).name(number).dn.into_bytes());
         }
     }
@@ -141,26 +141,34 @@ fn an_entry_alone_is_the_entry_of_the_data_set() {
 
 #[test]
 fn passwords_have_the_form_that_is_asked_for() {
-    for kind in [Kind::Telco, Kind::Zimbra, Kind::University, Kind::DirectoryMark] {
+    for kind in [
+        DataSetKind::Telco,
+        DataSetKind::Zimbra,
+        DataSetKind::University,
+        DataSetKind::DirectoryMark,
+    ] {
         let with = |passwords| {
             let set = DataSet::new(kind, 1, "dc=example,dc=com", passwords).unwrap();
             set.entry(3).unwrap()
         };
         let login = set(kind, 1).name(3).login.into_bytes();
-        assert_eq!(with(Passwords::Plain).values("userPassword"), [login], "{kind:?}");
+        assert_eq!(with(PasswordStorage::Plain).values("userPassword"), [login], "{kind:?}");
         assert!(
-            with(Passwords::Ssha).values("userPassword")[0].starts_with(b"{SSHA}"),
+            with(PasswordStorage::Ssha).values("userPassword")[0].starts_with(b"{SSHA}"),
             "{kind:?}"
         );
-        let usual = with(Passwords::Usual);
-        assert_eq!(usual.values("userPassword").len(), usize::from(kind != Kind::Telco));
+        let usual = with(PasswordStorage::Usual);
+        assert_eq!(
+            usual.values("userPassword").len(),
+            usize::from(kind != DataSetKind::Telco)
+        );
     }
-    assert!("crypt".parse::<Passwords>().is_err());
+    assert!("crypt".parse::<PasswordStorage>().is_err());
 }
 
 #[test]
 fn groups_grow_tenfold_up_to_the_largest() {
-    let text = data(Kind::Groups, 20_000, 1);
+    let text = data(DataSetKind::Groups, 20_000, 1);
     let sizes: Vec<usize> = text
         .split("\n\n")
         .map(|record| record.matches("\nmember: ").count())
@@ -168,7 +176,7 @@ fn groups_grow_tenfold_up_to_the_largest() {
         .collect();
     assert_eq!(sizes, [1_000, 10_000, 20_000]);
     assert_eq!(
-        set(Kind::Groups, 1).name(1).dn,
+        set(DataSetKind::Groups, 1).name(1).dn,
         "cn=group-10000,ou=groups,dc=example,dc=com"
     );
 }

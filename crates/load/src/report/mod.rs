@@ -16,7 +16,7 @@ pub use self::{
     rounds::{markdown, medians},
     scale::precise,
 };
-use crate::result::{Machine, RunResult};
+use crate::result::{HostMachine, RunResult};
 
 /// The page. Each label keeps its colour. The first run of a workload is the base of comparison. Results with the label
 /// `limit` show the limit: the page says which part of it the other runs reach.
@@ -72,7 +72,7 @@ fn heading(html: &mut String, results: &[RunResult], labels: &[&str]) {
         html.push_str("<p>No results.</p>\n");
         return;
     };
-    let Machine {
+    let HostMachine {
         processor,
         processors,
         system,

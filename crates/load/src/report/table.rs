@@ -173,7 +173,7 @@ fn kinds(html: &mut String, runs: &[Run<'_>]) {
     html.push_str("</table></div></details>\n");
 }
 
-fn used(point: &Point) -> impl Iterator<Item = &crate::result::OperationResult> {
+fn used(point: &Point) -> impl Iterator<Item = &crate::result::OperationSummary> {
     point.operations.iter().filter(|operation| operation.count > 0)
 }
 

@@ -4,7 +4,7 @@ use ironbark_ber::{Header, tags};
 
 /// The first message of a receive buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Answer {
+pub enum FirstMessage {
     /// Too few octets to decide.
     Incomplete,
     /// An entry, a reference or an intermediate response: the request continues. The message may be incomplete.
@@ -37,21 +37,21 @@ pub struct Malformed;
 /// # Errors
 /// [`Malformed`]. Also for a message longer than a megabyte that is not an entry.
 #[inline]
-pub fn next_answer(buffer: &[u8]) -> Result<Answer, Malformed> {
+pub fn next_answer(buffer: &[u8]) -> Result<FirstMessage, Malformed> {
     let Some(outer) = header(buffer)? else {
-        return Ok(Answer::Incomplete);
+        return Ok(FirstMessage::Incomplete);
     };
     if outer.identifier != tags::SEQUENCE {
         return Err(Malformed);
     }
     let length = outer.header_length.saturating_add(outer.content_length);
     let Some((id, rest)) = number(buffer.get(outer.header_length..).unwrap_or_default(), tags::INTEGER)? else {
-        return Ok(Answer::Incomplete);
+        return Ok(FirstMessage::Incomplete);
     };
     let Some(operation) = header(rest)? else {
-        return Ok(Answer::Incomplete);
+        return Ok(FirstMessage::Incomplete);
     };
-    let part = |is_entry| Ok(Answer::Part { id, is_entry, length });
+    let part = |is_entry| Ok(FirstMessage::Part { id, is_entry, length });
     match operation.identifier {
         ENTRY => part(true),
         REFERENCE | INTERMEDIATE => part(false),
@@ -60,11 +60,11 @@ pub fn next_answer(buffer: &[u8]) -> Result<Answer, Malformed> {
                 return Err(Malformed);
             }
             if buffer.len() < length {
-                return Ok(Answer::Incomplete);
+                return Ok(FirstMessage::Incomplete);
             }
             let content = rest.get(operation.header_length..).unwrap_or_default();
             let (code, _) = number(content, tags::ENUMERATED)?.ok_or(Malformed)?;
-            Ok(Answer::Result { id, code, length })
+            Ok(FirstMessage::Result { id, code, length })
         }
         _ => Err(Malformed),
     }
@@ -114,9 +114,9 @@ mod tests {
     #[test]
     fn a_result_is_read_when_it_is_whole() {
         for end in 0..DONE.len() {
-            assert_eq!(next_answer(&DONE[..end]), Ok(Answer::Incomplete), "{end}");
+            assert_eq!(next_answer(&DONE[..end]), Ok(FirstMessage::Incomplete), "{end}");
         }
-        let result = Answer::Result {
+        let result = FirstMessage::Result {
             id: 200,
             code: 4,
             length: 15,
@@ -128,13 +128,13 @@ mod tests {
     #[test]
     fn an_entry_is_known_before_it_has_arrived() {
         let entry = [0x30, 0x84, 0, 1, 0, 0, 2, 1, 5, 0x64, 0x84, 0, 0, 0xFF, 0xF7];
-        let part = Answer::Part {
+        let part = FirstMessage::Part {
             id: 5,
             is_entry: true,
             length: 65_536 + 6,
         };
         assert_eq!(next_answer(&entry), Ok(part));
-        assert_eq!(next_answer(&entry[..10]), Ok(Answer::Incomplete));
+        assert_eq!(next_answer(&entry[..10]), Ok(FirstMessage::Incomplete));
     }
 
     #[test]

@@ -4,6 +4,6 @@ mod answer;
 mod pool;
 mod request;
 
-pub use answer::{Answer, Malformed, next_answer};
+pub use answer::{FirstMessage, Malformed, next_answer};
 pub use pool::Pool;
-pub use request::{Slot, encode};
+pub use request::{RequestSlot, encode};

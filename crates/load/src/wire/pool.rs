@@ -2,7 +2,7 @@
 
 use ironbark_ldap_proto::Request;
 
-use super::{Slot, encode};
+use super::{RequestSlot, encode};
 
 /// Encoded requests, numbered from 0.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +14,7 @@ pub struct Pool {
 impl Pool {
     /// Appends a request.
     pub fn push(&mut self, request: &Request<'_>) {
-        encode(&mut self.bytes, Slot::FIRST, request);
+        encode(&mut self.bytes, RequestSlot::FIRST, request);
         self.ends.push(self.bytes.len());
     }
 
@@ -30,7 +30,7 @@ impl Pool {
 
     /// Appends request `number` to `out`, with the message ID of `slot`. Appends nothing if there is no such request.
     #[inline]
-    pub fn copy(&self, number: usize, slot: Slot, out: &mut Vec<u8>) {
+    pub fn copy(&self, number: usize, slot: RequestSlot, out: &mut Vec<u8>) {
         let begin = number
             .checked_sub(1)
             .map_or(Some(0), |before| self.ends.get(before).copied());
@@ -55,7 +55,7 @@ mod tests {
             pool.push(&Request::Delete(name));
         }
         assert_eq!((pool.len(), pool.is_empty()), (3, false));
-        let slot = Slot::new(1234).unwrap();
+        let slot = RequestSlot::new(1234).unwrap();
         for (number, name) in names.into_iter().enumerate() {
             let (mut copied, mut encoded) = (Vec::new(), Vec::new());
             pool.copy(number, slot, &mut copied);

@@ -4,9 +4,9 @@ use ironbark_ldap_proto::{MessageId, Request, message::encode_request};
 
 /// A slot for a request under way on a connection, from 0. Its message ID always takes two octets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Slot(u16);
+pub struct RequestSlot(u16);
 
-impl Slot {
+impl RequestSlot {
     /// The most slots of a connection.
     pub const MOST: u16 = 32_000;
 
@@ -47,7 +47,7 @@ impl Slot {
 }
 
 /// Appends a request with the message ID of `slot`.
-pub fn encode(out: &mut Vec<u8>, slot: Slot, request: &Request<'_>) {
+pub fn encode(out: &mut Vec<u8>, slot: RequestSlot, request: &Request<'_>) {
     encode_request(out, slot.message_id(), request, &[]);
 }
 
@@ -67,13 +67,13 @@ mod tests {
         for name in [&b"dc=com"[..], &long[..200], &long] {
             let request = Request::Delete(name);
             let mut patched = b"before".to_vec();
-            encode(&mut patched, Slot::new(0).unwrap(), &request);
-            for number in [0, 1, 127, 128, 4095, Slot::MOST - 1] {
-                let slot = Slot::new(number).unwrap();
+            encode(&mut patched, RequestSlot::new(0).unwrap(), &request);
+            for number in [0, 1, 127, 128, 4095, RequestSlot::MOST - 1] {
+                let slot = RequestSlot::new(number).unwrap();
                 slot.patch(&mut patched, 6);
                 let message = RequestMessage::decode(&patched[6..], &DecodeLimits::default()).unwrap();
                 let id = u32::try_from(message.id.value()).unwrap();
-                assert_eq!(Slot::of_message_id(id), Some(slot));
+                assert_eq!(RequestSlot::of_message_id(id), Some(slot));
                 assert_eq!(message.operation, request);
             }
         }
@@ -81,9 +81,9 @@ mod tests {
 
     #[test]
     fn other_message_ids_have_no_slot() {
-        assert_eq!(Slot::new(Slot::MOST), None);
-        for id in [0, 1, 127, 128 + u32::from(Slot::MOST), u32::MAX] {
-            assert_eq!(Slot::of_message_id(id), None);
+        assert_eq!(RequestSlot::new(RequestSlot::MOST), None);
+        for id in [0, 1, 127, 128 + u32::from(RequestSlot::MOST), u32::MAX] {
+            assert_eq!(RequestSlot::of_message_id(id), None);
         }
     }
 }

@@ -11,12 +11,12 @@ use std::{
 use ironbark_ldap_proto::{CompareRequest, ModifyOperation, Request};
 
 use super::{
-    Kind, Next, Population, Requests, Workload, WorkloadError,
+    Next, Population, RequestClass, Requests, Workload, WorkloadError,
     sample::{encode_add, encode_modify, equality, place, search, substrings},
 };
 use crate::{
-    generate::{self, DataSet, Entry, random::Random},
-    wire::{Pool, Slot, encode},
+    generate::{self, DataSet, GeneratedEntry, random::Random},
+    wire::{Pool, RequestSlot, encode},
 };
 
 /// The scenario.
@@ -35,7 +35,7 @@ pub enum Mix {
 pub struct DirectoryMark {
     population: Population,
     mix: Mix,
-    kinds: Vec<Kind>,
+    kinds: Vec<RequestClass>,
     pools: Arc<Pools>,
 }
 
@@ -54,7 +54,7 @@ impl DirectoryMark {
     /// # Errors
     /// The data set is not `directorymark`.
     pub fn new(population: Population, mix: Mix) -> Result<Self, WorkloadError> {
-        if population.set().kind() != generate::Kind::DirectoryMark {
+        if population.set().kind() != generate::DataSetKind::DirectoryMark {
             return Err(WorkloadError(
                 "this workload is for the data set directorymark".to_owned(),
             ));
@@ -76,16 +76,16 @@ impl DirectoryMark {
                 }
             }
         }
-        let searching = |name: &str| Kind::new(name).expecting(&[0, 4]).least_entries(1);
+        let searching = |name: &str| RequestClass::new(name).expecting(&[0, 4]).least_entries(1);
         let kinds = match mix {
-            Mix::Messaging => vec![Kind::new("exact").least_entries(1)],
+            Mix::Messaging => vec![RequestClass::new("exact").least_entries(1)],
             Mix::Addressing => vec![searching("exact"), searching("initial")],
             Mix::Mixed => vec![
                 searching("search"),
-                Kind::new("modify"),
-                Kind::new("add"),
-                Kind::new("delete"),
-                Kind::new("compare").expecting(&[6]),
+                RequestClass::new("modify"),
+                RequestClass::new("add"),
+                RequestClass::new("delete"),
+                RequestClass::new("compare").expecting(&[6]),
             ],
         };
         Ok(Self {
@@ -98,7 +98,7 @@ impl DirectoryMark {
 }
 
 impl Pools {
-    fn exact_of(&mut self, base: &str, entry: &Entry, attributes: &[&'static str], size_limit: u32) {
+    fn exact_of(&mut self, base: &str, entry: &GeneratedEntry, attributes: &[&'static str], size_limit: u32) {
         for attribute in attributes {
             if let Some(value) = entry.values(attribute).first() {
                 self.exact.push(&search(base, equality(attribute, value), size_limit));
@@ -106,7 +106,7 @@ impl Pools {
         }
     }
 
-    fn initial_of(&mut self, base: &str, entry: &Entry) {
+    fn initial_of(&mut self, base: &str, entry: &GeneratedEntry) {
         for attribute in ADDRESS_BOOK {
             let text = entry
                 .values(attribute)
@@ -124,7 +124,7 @@ impl Pools {
         }
     }
 
-    fn compare_of(&mut self, entry: &Entry) {
+    fn compare_of(&mut self, entry: &GeneratedEntry) {
         if let Some(uid) = entry.values("uid").first() {
             self.compare.push(&Request::Compare(CompareRequest {
                 entry: &entry.dn,
@@ -140,7 +140,7 @@ impl Workload for DirectoryMark {
         format!("directorymark {}", self.mix.name())
     }
 
-    fn kinds(&self) -> &[Kind] {
+    fn kinds(&self) -> &[RequestClass] {
         &self.kinds
     }
 
@@ -162,13 +162,13 @@ struct Stream {
     pools: Arc<Pools>,
     random: Random,
     /// Names of entries that are being added, by slot.
-    adding: Vec<(Slot, Vec<u8>)>,
+    adding: Vec<(RequestSlot, Vec<u8>)>,
     /// Names of entries that this connection has added and has not deleted.
     added: Vec<Vec<u8>>,
 }
 
 impl Stream {
-    fn mixed(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn mixed(&mut self, slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         match self.random.below(100) {
             0..48 => self.copy(&self.pools.clone().exact, slot, out, 0),
             48..80 => self.modify(slot, out),
@@ -185,12 +185,12 @@ impl Stream {
         }
     }
 
-    fn copy(&mut self, pool: &Pool, slot: Slot, out: &mut Vec<u8>, kind: u8) -> Next {
+    fn copy(&mut self, pool: &Pool, slot: RequestSlot, out: &mut Vec<u8>, kind: u8) -> Next {
         pool.copy(place(&mut self.random, pool.len()), slot, out);
         Next::Sent(kind)
     }
 
-    fn modify(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn modify(&mut self, slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         let index = place(&mut self.random, self.pools.names.len());
         let Some(dn) = self.pools.names.get(index) else {
             return Next::End;
@@ -201,7 +201,7 @@ impl Stream {
         Next::Sent(1)
     }
 
-    fn add(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn add(&mut self, slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         let Ok(entry) = self.population.new_entry() else {
             return Next::End;
         };
@@ -212,7 +212,7 @@ impl Stream {
 }
 
 impl Requests for Stream {
-    fn next(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn next(&mut self, slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         let pools = self.pools.clone();
         match self.mix {
             Mix::Messaging => self.copy(&pools.exact, slot, out, 0),
@@ -222,7 +222,7 @@ impl Requests for Stream {
         }
     }
 
-    fn answered(&mut self, slot: Slot, kind: u8, code: u32) {
+    fn answered(&mut self, slot: RequestSlot, kind: u8, code: u32) {
         if self.mix == Mix::Mixed && kind == 2 {
             let found = self.adding.iter().position(|(its_slot, _)| *its_slot == slot);
             let dn = found.map(|index| self.adding.swap_remove(index).1);
@@ -236,7 +236,7 @@ impl Requests for Stream {
 pub struct Load {
     set: Arc<DataSet>,
     count: u64,
-    kinds: [Kind; 1],
+    kinds: [RequestClass; 1],
     next: Arc<AtomicU64>,
 }
 
@@ -246,7 +246,7 @@ impl Load {
         Self {
             set: Arc::new(set),
             count,
-            kinds: [Kind::new("add")],
+            kinds: [RequestClass::new("add")],
             next: Arc::default(),
         }
     }
@@ -257,7 +257,7 @@ impl Workload for Load {
         format!("{} load", self.set.kind().name())
     }
 
-    fn kinds(&self) -> &[Kind] {
+    fn kinds(&self) -> &[RequestClass] {
         &self.kinds
     }
 
@@ -277,7 +277,7 @@ struct Adds {
 }
 
 impl Requests for Adds {
-    fn next(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn next(&mut self, slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         if number >= self.count {
             return Next::End;

@@ -5,12 +5,12 @@ use std::{str::FromStr, sync::Arc};
 use ironbark_ldap_proto::Filter;
 
 use super::{
-    Kind, Next, Population, Requests, Workload, WorkloadError,
+    Next, Population, RequestClass, Requests, Workload, WorkloadError,
     sample::{assertion, equality, place, search, substrings},
 };
 use crate::{
-    generate::{self, Entry, random::Random},
-    wire::{Pool, Slot},
+    generate::{self, GeneratedEntry, random::Random},
+    wire::{Pool, RequestSlot},
 };
 
 /// Filters made from a data set.
@@ -30,7 +30,7 @@ pub enum FilterMix {
 #[derive(Debug)]
 pub struct Filters {
     name: String,
-    kinds: [Kind; 1],
+    kinds: [RequestClass; 1],
     pool: Arc<Pool>,
     seed: u64,
 }
@@ -98,17 +98,19 @@ impl Filters {
         }
         Ok(Self {
             name,
-            kinds: [Kind::new("search").expecting(&[0, 4]).least_entries(least_entries)],
+            kinds: [RequestClass::new("search")
+                .expecting(&[0, 4])
+                .least_entries(least_entries)],
             pool: Arc::new(pool),
             seed,
         })
     }
 }
 
-fn substring(entry: &Entry, kind: generate::Kind, random: &mut Random) -> Option<Filter<'static>> {
+fn substring(entry: &GeneratedEntry, kind: generate::DataSetKind, random: &mut Random) -> Option<Filter<'static>> {
     let attribute = match kind {
-        generate::Kind::Zimbra => "zimbraMailDeliveryAddress",
-        generate::Kind::Telco => "imsi",
+        generate::DataSetKind::Zimbra => "zimbraMailDeliveryAddress",
+        generate::DataSetKind::Telco => "imsi",
         _ => "uid",
     };
     let value = entry.values(attribute).first()?;
@@ -119,15 +121,15 @@ fn substring(entry: &Entry, kind: generate::Kind, random: &mut Random) -> Option
     Some(substrings(attribute, b"", part, b""))
 }
 
-fn range(entry: &Entry, kind: generate::Kind) -> Option<Filter<'static>> {
+fn range(entry: &GeneratedEntry, kind: generate::DataSetKind) -> Option<Filter<'static>> {
     let attribute = match kind {
-        generate::Kind::Zimbra => "zimbraCreateTimestamp",
-        generate::Kind::Telco => "lastLocationUpdate",
-        generate::Kind::University => "uidNumber",
+        generate::DataSetKind::Zimbra => "zimbraCreateTimestamp",
+        generate::DataSetKind::Telco => "lastLocationUpdate",
+        generate::DataSetKind::University => "uidNumber",
         _ => return None,
     };
     let value = String::from_utf8_lossy(entry.values(attribute).first()?).into_owned();
-    let (from, to) = if kind == generate::Kind::University {
+    let (from, to) = if kind == generate::DataSetKind::University {
         let number: u64 = value.parse().ok()?;
         (value, (number + 99).to_string())
     } else {
@@ -141,7 +143,7 @@ fn range(entry: &Entry, kind: generate::Kind) -> Option<Filter<'static>> {
     Some(filter)
 }
 
-fn selective(entry: &Entry, kind: generate::Kind) -> Option<Filter<'static>> {
+fn selective(entry: &GeneratedEntry, kind: generate::DataSetKind) -> Option<Filter<'static>> {
     let login = login(kind);
     let class = entry.values("objectClass").last()?;
     let filter = Filter::And(vec![
@@ -161,10 +163,10 @@ fn one_of(population: &Population, terms: u32, random: &mut Random) -> Filter<'s
     Filter::Or((0..terms).map(term).collect())
 }
 
-fn login(kind: generate::Kind) -> &'static str {
+fn login(kind: generate::DataSetKind) -> &'static str {
     match kind {
-        generate::Kind::Telco => "imsi",
-        generate::Kind::Groups => "cn",
+        generate::DataSetKind::Telco => "imsi",
+        generate::DataSetKind::Groups => "cn",
         _ => "uid",
     }
 }
@@ -174,7 +176,7 @@ impl Workload for Filters {
         self.name.clone()
     }
 
-    fn kinds(&self) -> &[Kind] {
+    fn kinds(&self) -> &[RequestClass] {
         &self.kinds
     }
 
@@ -192,7 +194,7 @@ struct Stream {
 }
 
 impl Requests for Stream {
-    fn next(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn next(&mut self, slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         self.pool.copy(place(&mut self.random, self.pool.len()), slot, out);
         Next::Sent(0)
     }

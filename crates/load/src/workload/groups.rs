@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use ironbark_ldap_proto::ModifyOperation;
 
-use super::{Kind, Next, Requests, Workload, WorkloadError, sample::encode_modify};
+use super::{Next, RequestClass, Requests, Workload, WorkloadError, sample::encode_modify};
 use crate::{
     generate::{self, DataSet, MEMBERS_OF_SMALLEST},
-    wire::Slot,
+    wire::RequestSlot,
 };
 
 /// The workload.
 #[derive(Debug)]
 pub struct Groups {
-    kinds: Vec<Kind>,
+    kinds: Vec<RequestClass>,
     /// Names of the groups, the smallest first.
     names: Arc<[String]>,
     suffix: String,
@@ -27,7 +27,7 @@ impl Groups {
     /// # Errors
     /// The data set is not `groups`, or no group has a size in this range.
     pub fn new(set: &DataSet, smallest: u64, largest: u64, tag: u64) -> Result<Self, WorkloadError> {
-        if set.kind() != generate::Kind::Groups {
+        if set.kind() != generate::DataSetKind::Groups {
             return Err(WorkloadError("this workload is for the data set groups".to_owned()));
         }
         let mut groups = Vec::new();
@@ -39,8 +39,8 @@ impl Groups {
             }
             if size >= smallest {
                 groups.push(set.name(number).dn);
-                kinds.push(Kind::new(format!("add to {size}")));
-                kinds.push(Kind::new(format!("delete from {size}")));
+                kinds.push(RequestClass::new(format!("add to {size}")));
+                kinds.push(RequestClass::new(format!("delete from {size}")));
             }
             size = size.saturating_mul(10);
         }
@@ -64,7 +64,7 @@ impl Workload for Groups {
         "groups".to_owned()
     }
 
-    fn kinds(&self) -> &[Kind] {
+    fn kinds(&self) -> &[RequestClass] {
         &self.kinds
     }
 
@@ -83,7 +83,7 @@ struct Stream {
     groups: Arc<[String]>,
     suffix: String,
     count: usize,
-    adding: Vec<(Slot, Member)>,
+    adding: Vec<(RequestSlot, Member)>,
     added: Vec<Member>,
 }
 
@@ -93,7 +93,7 @@ struct Member {
 }
 
 impl Stream {
-    fn change(&self, operation: ModifyOperation, member: &Member, slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn change(&self, operation: ModifyOperation, member: &Member, slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         let Some(group) = self.groups.get(member.group) else {
             return Next::End;
         };
@@ -104,7 +104,7 @@ impl Stream {
 }
 
 impl Requests for Stream {
-    fn next(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn next(&mut self, slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         if let Some(member) = self.added.pop() {
             return self.change(ModifyOperation::Delete, &member, slot, out);
         }
@@ -118,7 +118,7 @@ impl Requests for Stream {
         next
     }
 
-    fn answered(&mut self, slot: Slot, kind: u8, code: u32) {
+    fn answered(&mut self, slot: RequestSlot, kind: u8, code: u32) {
         if kind.is_multiple_of(2) {
             let found = self.adding.iter().position(|(its_slot, _)| *its_slot == slot);
             let member = found.map(|index| self.adding.swap_remove(index).1);

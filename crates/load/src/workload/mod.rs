@@ -13,16 +13,16 @@ mod zipf;
 
 use std::{fmt, io};
 
-use crate::{result::Unit, wire::Slot};
+use crate::{result::Unit, wire::RequestSlot};
 
 pub use directorymark::{DirectoryMark, Load, Mix};
 pub use filters::{FilterMix, Filters};
 pub use groups::Groups;
-pub use operations::{OperationKind, Operations, Order};
+pub use operations::{EntryOrder, OperationKind, Operations};
 pub use replay::{Replay, write_changes};
 pub use sample::Population;
 pub use scan::Scan;
-pub use search::Search;
+pub use search::SearchWorkload;
 pub use ycsb::{Ycsb, YcsbMix};
 
 /// The requests of the connections of a run. A workload may run several times in one process.
@@ -31,7 +31,7 @@ pub trait Workload: Send + Sync {
     fn name(&self) -> String;
 
     /// The kinds of operation that it measures. Requests refer to them by their index.
-    fn kinds(&self) -> &[Kind];
+    fn kinds(&self) -> &[RequestClass];
 
     /// The requests of connection `number` out of `connections`. Requests of different connections never collide.
     fn requests(&self, number: u32, connections: u32) -> Box<dyn Requests>;
@@ -48,7 +48,7 @@ pub trait Workload: Send + Sync {
 
 /// A kind of operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Kind {
+pub struct RequestClass {
     /// Its name in reports.
     pub name: String,
     /// Result codes of a successful answer.
@@ -62,10 +62,10 @@ pub struct Kind {
 /// The requests of one connection.
 pub trait Requests: Send {
     /// Appends the next request, with the message ID of `slot`.
-    fn next(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next;
+    fn next(&mut self, slot: RequestSlot, out: &mut Vec<u8>) -> Next;
 
     /// Reports the answer to the request that had that slot.
-    fn answered(&mut self, _slot: Slot, _kind: u8, _code: u32) {}
+    fn answered(&mut self, _slot: RequestSlot, _kind: u8, _code: u32) {}
 }
 
 /// The result of [`Requests::next`].
@@ -83,7 +83,7 @@ pub enum Next {
 #[derive(Debug)]
 pub struct WorkloadError(pub String);
 
-impl Kind {
+impl RequestClass {
     /// A kind whose answers have result code 0.
     pub fn new(name: impl Into<String>) -> Self {
         Self {

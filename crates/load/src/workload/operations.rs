@@ -11,13 +11,13 @@ use std::{
 use ironbark_ldap_proto::{Authentication, BindRequest, CompareRequest, ModifyOperation, Request};
 
 use super::{
-    Kind, Next, Population, Requests, Workload, WorkloadError,
+    Next, Population, RequestClass, Requests, Workload, WorkloadError,
     sample::{encode_add, encode_modify, equality, place, search},
 };
 use crate::{
     generate::{self, EntryName, random::Random},
-    target::Credentials,
-    wire::{Pool, Slot},
+    target::SimpleCredentials,
+    wire::{Pool, RequestSlot},
 };
 
 /// The operation.
@@ -39,7 +39,7 @@ pub enum OperationKind {
 
 /// The order in which entries are taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
+pub enum EntryOrder {
     /// One after the other.
     Sequential,
     /// At random.
@@ -51,8 +51,8 @@ pub enum Order {
 pub struct Operations {
     population: Population,
     operation: OperationKind,
-    order: Order,
-    kinds: [Kind; 1],
+    order: EntryOrder,
+    kinds: [RequestClass; 1],
     pool: Arc<Pool>,
     names: Arc<Vec<EntryName>>,
     /// The index of the next entry in sequential order.
@@ -67,8 +67,8 @@ impl Operations {
     pub fn new(
         population: Population,
         operation: OperationKind,
-        order: Order,
-        credentials: Option<&Credentials>,
+        order: EntryOrder,
+        credentials: Option<&SimpleCredentials>,
     ) -> Result<Self, WorkloadError> {
         let mut pool = Pool::default();
         let mut names = Vec::new();
@@ -93,7 +93,9 @@ impl Operations {
         };
         let entries = u32::from(operation == OperationKind::Search);
         Ok(Self {
-            kinds: [Kind::new(operation.name()).expecting(codes).least_entries(entries)],
+            kinds: [RequestClass::new(operation.name())
+                .expecting(codes)
+                .least_entries(entries)],
             population,
             operation,
             order,
@@ -129,19 +131,19 @@ fn bind<'a>(dn: &'a str, password: &'a [u8]) -> Request<'a> {
 }
 
 /// The attribute that holds [`EntryName::login`].
-fn login_attribute(kind: generate::Kind) -> &'static str {
+fn login_attribute(kind: generate::DataSetKind) -> &'static str {
     match kind {
-        generate::Kind::Telco => "imsi",
-        generate::Kind::Groups => "cn",
+        generate::DataSetKind::Telco => "imsi",
+        generate::DataSetKind::Groups => "cn",
         _ => "uid",
     }
 }
 
 /// An attribute that every entry may have, and that has no index in the usual configurations.
-fn changed_attribute(kind: generate::Kind) -> &'static str {
+fn changed_attribute(kind: generate::DataSetKind) -> &'static str {
     match kind {
-        generate::Kind::Telco => "servingNode",
-        generate::Kind::Groups => "description",
+        generate::DataSetKind::Telco => "servingNode",
+        generate::DataSetKind::Groups => "description",
         _ => "telephoneNumber",
     }
 }
@@ -149,14 +151,14 @@ fn changed_attribute(kind: generate::Kind) -> &'static str {
 impl Workload for Operations {
     fn name(&self) -> String {
         let order = match self.order {
-            Order::Sequential => "sequential",
-            Order::Random => "random",
+            EntryOrder::Sequential => "sequential",
+            EntryOrder::Random => "random",
         };
         let (data, operation) = (self.population.set().kind().name(), self.operation.name());
         format!("{data} {operation}, {order}")
     }
 
-    fn kinds(&self) -> &[Kind] {
+    fn kinds(&self) -> &[RequestClass] {
         &self.kinds
     }
 
@@ -177,7 +179,7 @@ impl Workload for Operations {
 struct Stream {
     population: Population,
     operation: OperationKind,
-    order: Order,
+    order: EntryOrder,
     pool: Arc<Pool>,
     names: Arc<Vec<EntryName>>,
     turn: Arc<AtomicUsize>,
@@ -189,14 +191,14 @@ struct Stream {
 impl Stream {
     fn choose(&mut self, count: usize) -> usize {
         match self.order {
-            Order::Sequential => self.turn.fetch_add(1, Ordering::Relaxed) % count.max(1),
-            Order::Random => place(&mut self.random, count),
+            EntryOrder::Sequential => self.turn.fetch_add(1, Ordering::Relaxed) % count.max(1),
+            EntryOrder::Random => place(&mut self.random, count),
         }
     }
 }
 
 impl Requests for Stream {
-    fn next(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn next(&mut self, slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         match self.operation {
             OperationKind::Add => match self.population.new_entry() {
                 Ok(entry) => encode_add(&entry, slot, out),
@@ -222,7 +224,7 @@ impl Requests for Stream {
         Next::Sent(0)
     }
 
-    fn answered(&mut self, _slot: Slot, _kind: u8, _code: u32) {
+    fn answered(&mut self, _slot: RequestSlot, _kind: u8, _code: u32) {
         self.is_binding = false;
     }
 }
@@ -263,7 +265,7 @@ impl FromStr for OperationKind {
     }
 }
 
-impl FromStr for Order {
+impl FromStr for EntryOrder {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

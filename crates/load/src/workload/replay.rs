@@ -9,10 +9,10 @@ use std::{
 use ironbark_ldap_proto::{self as proto, ModifyDnRequest, ModifyRequest, Request};
 use ironbark_ldif::{Change, ModSpec, ModifyKind, NoFiles, Reader, Record, RecordKind, Writer};
 
-use super::{Kind, Next, Order, Population, Requests, Workload, WorkloadError, sample::encode_add};
+use super::{EntryOrder, Next, Population, RequestClass, Requests, Workload, WorkloadError, sample::encode_add};
 use crate::{
-    generate::{self, Entry},
-    wire::{Slot, encode},
+    generate::{self, GeneratedEntry},
+    wire::{RequestSlot, encode},
 };
 
 /// The workload: the encoded changes of a file. Changes of one entry stay on one connection. So they keep their order,
@@ -20,7 +20,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Replay {
     name: String,
-    kinds: [Kind; 4],
+    kinds: [RequestClass; 4],
     changes: Arc<Vec<Encoded>>,
 }
 
@@ -53,7 +53,7 @@ impl Replay {
         }
         Ok(Self {
             name: name.to_owned(),
-            kinds: ["add", "delete", "modify", "rename"].map(Kind::new),
+            kinds: ["add", "delete", "modify", "rename"].map(RequestClass::new),
             changes: Arc::new(changes),
         })
     }
@@ -84,14 +84,14 @@ fn encode_record(record: &Record) -> Result<(Vec<u8>, u8), WorkloadError> {
     let kind = match &change {
         Change::Add(attributes) => {
             encode_add(
-                &Entry::from_pairs(record.dn.clone(), attributes.clone()),
-                Slot::FIRST,
+                &GeneratedEntry::from_pairs(record.dn.clone(), attributes.clone()),
+                RequestSlot::FIRST,
                 &mut out,
             );
             0
         }
         Change::Delete => {
-            encode(&mut out, Slot::FIRST, &Request::Delete(&record.dn));
+            encode(&mut out, RequestSlot::FIRST, &Request::Delete(&record.dn));
             1
         }
         Change::Modify(modifications) => {
@@ -109,7 +109,7 @@ fn encode_record(record: &Record) -> Result<(Vec<u8>, u8), WorkloadError> {
                 delete_old_rdn: *delete_old_rdn,
                 new_superior: new_superior.as_deref(),
             };
-            encode(&mut out, Slot::FIRST, &Request::ModifyDn(request));
+            encode(&mut out, RequestSlot::FIRST, &Request::ModifyDn(request));
             3
         }
     };
@@ -139,7 +139,7 @@ fn encode_modifications(dn: &[u8], modifications: &[ModSpec], out: &mut Vec<u8>)
         object: dn,
         changes: changes.as_slice().into(),
     };
-    encode(out, Slot::FIRST, &Request::Modify(request));
+    encode(out, RequestSlot::FIRST, &Request::Modify(request));
 }
 
 impl Workload for Replay {
@@ -147,7 +147,7 @@ impl Workload for Replay {
         format!("replay {}", self.name)
     }
 
-    fn kinds(&self) -> &[Kind] {
+    fn kinds(&self) -> &[RequestClass] {
         &self.kinds
     }
 
@@ -169,7 +169,7 @@ struct Stream {
 }
 
 impl Requests for Stream {
-    fn next(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn next(&mut self, slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         while let Some(change) = self.changes.get(self.next) {
             self.next += 1;
             if change.entry % self.connections == self.number {
@@ -189,19 +189,19 @@ impl Requests for Stream {
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write_changes(population: &Population, order: Order, count: u64, out: &mut impl Write) -> io::Result<()> {
+pub fn write_changes(population: &Population, order: EntryOrder, count: u64, out: &mut impl Write) -> io::Result<()> {
     let mut random = population.random(u32::MAX);
     let (plain, indexed) = match population.set().kind() {
-        generate::Kind::Telco => ("servingNode", "chargingCharacteristics"),
-        generate::Kind::Groups => ("description", "description"),
+        generate::DataSetKind::Telco => ("servingNode", "chargingCharacteristics"),
+        generate::DataSetKind::Groups => ("description", "description"),
         _ => ("telephoneNumber", "displayName"),
     };
     let writer = Writer::default();
     let mut text = Vec::new();
     for number in 0..count {
         let entry = match order {
-            Order::Sequential => number % population.entries(),
-            Order::Random => random.below(population.entries()),
+            EntryOrder::Sequential => number % population.entries(),
+            EntryOrder::Random => random.below(population.entries()),
         };
         let dn = population.set().name(entry).dn;
         let digits = random.below(100_000_000);
@@ -232,7 +232,7 @@ const FLUSH: usize = 1 << 16;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::{DataSet, Passwords};
+    use crate::generate::{DataSet, PasswordStorage};
 
     const LDIF: &str = "dn: cn=a,dc=x\nchangetype: modify\nreplace: sn\nsn: 1\n-\n\n\
         dn: cn=b,dc=x\nchangetype: delete\n\n\
@@ -244,7 +244,7 @@ mod tests {
             let mut requests = replay.requests(number, connections);
             let mut kinds = Vec::new();
             let mut out = Vec::new();
-            while let Next::Sent(kind) = requests.next(Slot::FIRST, &mut out) {
+            while let Next::Sent(kind) = requests.next(RequestSlot::FIRST, &mut out) {
                 kinds.push(kind);
             }
             kinds
@@ -270,17 +270,17 @@ mod tests {
 
     #[test]
     fn changes_of_a_data_set_can_be_replayed() {
-        for kind in [generate::Kind::Zimbra, generate::Kind::Telco] {
-            let set = DataSet::new(kind, 1, "dc=example,dc=com", Passwords::Usual).unwrap();
+        for kind in [generate::DataSetKind::Zimbra, generate::DataSetKind::Telco] {
+            let set = DataSet::new(kind, 1, "dc=example,dc=com", PasswordStorage::Usual).unwrap();
             let population = Population::new(set, 100, 100, 1, 100).unwrap();
             let (mut text, mut again) = (Vec::new(), Vec::new());
-            write_changes(&population, Order::Random, 280, &mut text).unwrap();
-            write_changes(&population, Order::Random, 280, &mut again).unwrap();
+            write_changes(&population, EntryOrder::Random, 280, &mut text).unwrap();
+            write_changes(&population, EntryOrder::Random, 280, &mut again).unwrap();
             assert_eq!(text, again);
             let replay = Replay::new("test", &text[..]).unwrap();
             assert_eq!(all(&replay, 1), [vec![2; 280]]);
             let mut each = Vec::new();
-            write_changes(&population, Order::Sequential, 100, &mut each).unwrap();
+            write_changes(&population, EntryOrder::Sequential, 100, &mut each).unwrap();
             let each = Replay::new("test", &each[..]).unwrap();
             let entries: Vec<usize> = each.changes.iter().map(|change| change.entry).collect();
             assert_eq!(entries, (0..100).collect::<Vec<usize>>());

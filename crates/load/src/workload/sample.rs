@@ -15,8 +15,8 @@ use ironbark_ldap_proto::{
 
 use super::WorkloadError;
 use crate::{
-    generate::{DataSet, Entry, EntryName, random::Random},
-    wire::{Slot, encode},
+    generate::{DataSet, EntryName, GeneratedEntry, random::Random},
+    wire::{RequestSlot, encode},
 };
 
 /// A data set on the server, and how a workload uses it.
@@ -83,7 +83,7 @@ impl Population {
     }
 
     /// The entries that are used.
-    pub(super) fn sample(&self) -> impl Iterator<Item = Result<Entry, WorkloadError>> {
+    pub(super) fn sample(&self) -> impl Iterator<Item = Result<GeneratedEntry, WorkloadError>> {
         self.numbers().map(|number| Ok(self.set.entry(number)?))
     }
 
@@ -93,7 +93,7 @@ impl Population {
     }
 
     /// An entry that was never added before.
-    pub(super) fn new_entry(&self) -> Result<Entry, WorkloadError> {
+    pub(super) fn new_entry(&self) -> Result<GeneratedEntry, WorkloadError> {
         Ok(self.set.entry(self.next_new.fetch_add(1, Ordering::Relaxed))?)
     }
 
@@ -152,7 +152,7 @@ fn of_scope<'a>(base: &'a [u8], scope: Scope, filter: Filter<'a>, size_limit: u3
 }
 
 /// Appends an add request.
-pub(super) fn encode_add(entry: &Entry, slot: Slot, out: &mut Vec<u8>) {
+pub(super) fn encode_add(entry: &GeneratedEntry, slot: RequestSlot, out: &mut Vec<u8>) {
     let values: Vec<Vec<&[u8]>> = entry
         .attributes
         .iter()
@@ -180,7 +180,7 @@ pub(super) fn encode_modify(
     operation: ModifyOperation,
     attribute: &str,
     value: &[u8],
-    slot: Slot,
+    slot: RequestSlot,
     out: &mut Vec<u8>,
 ) {
     let values = [value];

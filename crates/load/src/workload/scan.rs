@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use ironbark_ldap_proto::Filter;
 
-use super::{Kind, Next, Requests, Workload, sample::search};
-use crate::wire::{Slot, encode};
+use super::{Next, RequestClass, Requests, Workload, sample::search};
+use crate::wire::{RequestSlot, encode};
 
 /// `(objectClass=*)` below a name, all user attributes, repeated on each connection.
 #[derive(Debug)]
 pub struct Scan {
     base: String,
-    kinds: [Kind; 1],
+    kinds: [RequestClass; 1],
 }
 
 impl Scan {
@@ -19,7 +19,7 @@ impl Scan {
     pub fn new(base: &str, entries: u32) -> Self {
         Self {
             base: base.to_owned(),
-            kinds: [Kind::new("scan").least_entries(entries).counting_entries()],
+            kinds: [RequestClass::new("scan").least_entries(entries).counting_entries()],
         }
     }
 }
@@ -29,7 +29,7 @@ impl Workload for Scan {
         "scan".to_owned()
     }
 
-    fn kinds(&self) -> &[Kind] {
+    fn kinds(&self) -> &[RequestClass] {
         &self.kinds
     }
 
@@ -45,7 +45,7 @@ struct Scans {
 }
 
 impl Requests for Scans {
-    fn next(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn next(&mut self, slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         let present = Filter::Present(Cow::Borrowed(b"objectClass"));
         encode(out, slot, &search(&self.base, present, 0));
         Next::Sent(0)

@@ -4,29 +4,29 @@
 use std::sync::Arc;
 
 use super::{
-    Kind, Next, Population, Requests, Workload, WorkloadError,
+    Next, Population, RequestClass, Requests, Workload, WorkloadError,
     sample::{equality, place, search},
 };
 use crate::{
     generate::{self, random::Random},
-    wire::{Pool, Slot},
+    wire::{Pool, RequestSlot},
 };
 
 /// The workload.
 #[derive(Debug)]
-pub struct Search {
+pub struct SearchWorkload {
     population: Population,
-    kinds: [Kind; 2],
+    kinds: [RequestClass; 2],
     pools: Arc<[Pool; 2]>,
 }
 
-impl Search {
+impl SearchWorkload {
     /// Encodes a search for each delivery address and each alias of the sample.
     ///
     /// # Errors
     /// The data set is not `zimbra`, or no account of the sample has an alias.
     pub fn new(population: Population) -> Result<Self, WorkloadError> {
-        if population.set().kind() != generate::Kind::Zimbra {
+        if population.set().kind() != generate::DataSetKind::Zimbra {
             return Err(WorkloadError("this workload is for the data set zimbra".to_owned()));
         }
         let mut pools = [Pool::default(), Pool::default()];
@@ -43,18 +43,18 @@ impl Search {
         }
         Ok(Self {
             population,
-            kinds: ATTRIBUTES.map(|attribute| Kind::new(attribute).least_entries(1)),
+            kinds: ATTRIBUTES.map(|attribute| RequestClass::new(attribute).least_entries(1)),
             pools: Arc::new(pools),
         })
     }
 }
 
-impl Workload for Search {
+impl Workload for SearchWorkload {
     fn name(&self) -> String {
         "search".to_owned()
     }
 
-    fn kinds(&self) -> &[Kind] {
+    fn kinds(&self) -> &[RequestClass] {
         &self.kinds
     }
 
@@ -72,7 +72,7 @@ struct Searches {
 }
 
 impl Requests for Searches {
-    fn next(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn next(&mut self, slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         let [deliveries, aliases] = &*self.pools;
         let (pool, kind) = if self.random.percent(50) {
             (deliveries, 0)

@@ -6,13 +6,13 @@ use std::{str::FromStr, sync::Arc};
 use ironbark_ldap_proto::ModifyOperation;
 
 use super::{
-    Kind, Next, Population, Requests, Workload, WorkloadError,
+    Next, Population, RequestClass, Requests, Workload, WorkloadError,
     sample::{encode_add, encode_modify, place, read, search, substrings},
     zipf::Zipf,
 };
 use crate::{
     generate::{self, FIELDS, push_field, random::Random},
-    wire::{Slot, encode},
+    wire::{RequestSlot, encode},
 };
 
 /// The workload's mix.
@@ -40,7 +40,7 @@ pub struct Ycsb {
     population: Population,
     mix: YcsbMix,
     zipf: Arc<Zipf>,
-    kinds: Vec<Kind>,
+    kinds: Vec<RequestClass>,
 }
 
 impl Ycsb {
@@ -49,7 +49,7 @@ impl Ycsb {
     /// # Errors
     /// The data set is not `ycsb`.
     pub fn new(population: Population, mix: YcsbMix) -> Result<Self, WorkloadError> {
-        if population.set().kind() != generate::Kind::Ycsb {
+        if population.set().kind() != generate::DataSetKind::Ycsb {
             return Err(WorkloadError("this workload is for the data set ycsb".to_owned()));
         }
         Ok(Self {
@@ -57,11 +57,11 @@ impl Ycsb {
             population,
             mix,
             kinds: vec![
-                Kind::new("read").least_entries(1),
-                Kind::new("update"),
-                Kind::new("insert"),
-                Kind::new("scan").expecting(&[0, 4]).least_entries(1),
-                Kind::new("read to modify").least_entries(1),
+                RequestClass::new("read").least_entries(1),
+                RequestClass::new("update"),
+                RequestClass::new("insert"),
+                RequestClass::new("scan").expecting(&[0, 4]).least_entries(1),
+                RequestClass::new("read to modify").least_entries(1),
             ],
         })
     }
@@ -72,7 +72,7 @@ impl Workload for Ycsb {
         format!("ycsb {}", self.mix.name())
     }
 
-    fn kinds(&self) -> &[Kind] {
+    fn kinds(&self) -> &[RequestClass] {
         &self.kinds
     }
 
@@ -95,7 +95,7 @@ struct Stream {
     zipf: Arc<Zipf>,
     random: Random,
     /// Names in unanswered requests: inserts, and reads before an update.
-    asked: Vec<(Slot, Vec<u8>)>,
+    asked: Vec<(RequestSlot, Vec<u8>)>,
     /// Records that have been read and will be updated.
     to_update: Vec<Vec<u8>>,
     /// Records that this connection has inserted.
@@ -124,12 +124,12 @@ impl Stream {
         self.population.set().name(number).dn.into_bytes()
     }
 
-    fn read(dn: &[u8], slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn read(dn: &[u8], slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         encode(out, slot, &read(dn));
         Next::Sent(READ)
     }
 
-    fn update(&mut self, dn: &[u8], slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn update(&mut self, dn: &[u8], slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         let field = FIELDS
             .get(place(&mut self.random, FIELDS.len()))
             .copied()
@@ -140,7 +140,7 @@ impl Stream {
         Next::Sent(UPDATE)
     }
 
-    fn insert(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn insert(&mut self, slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         let Ok(entry) = self.population.new_entry() else {
             return Next::End;
         };
@@ -149,7 +149,7 @@ impl Stream {
         Next::Sent(INSERT)
     }
 
-    fn scan(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn scan(&mut self, slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         let number = self.zipf.scattered(&mut self.random);
         let key = self.population.set().name(number).login;
         let prefix = key.get(..key.len().saturating_sub(2)).unwrap_or_default();
@@ -159,7 +159,7 @@ impl Stream {
         Next::Sent(SCAN)
     }
 
-    fn read_or_update(&mut self, reads: u64, slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn read_or_update(&mut self, reads: u64, slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         let dn = self.popular();
         if self.random.percent(reads) {
             Self::read(&dn, slot, out)
@@ -170,7 +170,7 @@ impl Stream {
 }
 
 impl Requests for Stream {
-    fn next(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next {
+    fn next(&mut self, slot: RequestSlot, out: &mut Vec<u8>) -> Next {
         match self.mix {
             YcsbMix::A => self.read_or_update(50, slot, out),
             YcsbMix::B => self.read_or_update(95, slot, out),
@@ -197,7 +197,7 @@ impl Requests for Stream {
         }
     }
 
-    fn answered(&mut self, slot: Slot, kind: u8, code: u32) {
+    fn answered(&mut self, slot: RequestSlot, kind: u8, code: u32) {
         if kind != INSERT && kind != READ_TO_MODIFY {
             return;
         }

@@ -8,10 +8,10 @@ use std::{
 
 use clap::Args;
 use ironbark_load::{
-    generate::Kind,
+    generate::DataSetKind,
     report,
     result::RunResult,
-    workload::{Order, write_changes},
+    workload::{EntryOrder, write_changes},
 };
 
 use super::{Failure, workloads::Data};
@@ -49,7 +49,7 @@ pub(super) struct Changes {
     count: u64,
     /// Which entries: random ones, or (sequential) one after the other, so that each is modified
     #[arg(long, default_value = "random")]
-    order: Order,
+    order: EntryOrder,
     /// The output file
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -75,7 +75,7 @@ impl Report {
 
 impl Changes {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let population = self.data.population(Kind::Zimbra)?;
+        let population = self.data.population(DataSetKind::Zimbra)?;
         let write = || {
             let mut file = BufWriter::new(File::create(&self.output)?);
             write_changes(&population, self.order, self.count, &mut file)

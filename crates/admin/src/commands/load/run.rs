@@ -12,11 +12,11 @@ use std::{
 use clap::Args;
 use ironbark_client::{BindMethod, Client, ConnectSettings};
 use ironbark_load::{
-    engine::{Arrival, EngineError, Plan},
+    engine::{Arrival, EngineError, Measurement},
     machine,
     result::{self, Point, RunResult},
     steps::{self, Steps},
-    target::{Credentials, Stream, Target},
+    target::{BoundStream, SimpleCredentials, Target},
     workload::Workload,
 };
 use ironbark_runtime::{Clock, MonotonicTime, UtcTime, process::raise_open_files_limit};
@@ -181,7 +181,7 @@ impl Run {
             .map_err(usage)
     }
 
-    fn plan(&self, is_finite: bool) -> Result<Plan, Failure> {
+    fn plan(&self, is_finite: bool) -> Result<Measurement, Failure> {
         let is_counted = is_finite || self.requests.is_some();
         let length = |seconds: f64| {
             let length = Duration::try_from_secs_f64(seconds)
@@ -189,7 +189,7 @@ impl Run {
                 .filter(|length| *length <= LONGEST);
             length.ok_or_else(|| usage(format!("{seconds} seconds cannot be measured")))
         };
-        Ok(Plan {
+        Ok(Measurement {
             connections: 1,
             in_flight: self.in_flight,
             arrival: self.rate.map_or(Arrival::Closed, |rate| Arrival::Open { rate }),
@@ -223,7 +223,7 @@ impl Run {
 
     fn settings(
         &self,
-        plan: &Plan,
+        plan: &Measurement,
         connection: &ConnectSettings,
         mut settings: BTreeMap<String, String>,
     ) -> BTreeMap<String, String> {
@@ -282,9 +282,9 @@ impl Run {
 }
 
 /// Name and password of a simple bind, if that is the bind.
-pub(super) fn credentials(connection: &ConnectSettings) -> Option<Credentials> {
+pub(super) fn credentials(connection: &ConnectSettings) -> Option<SimpleCredentials> {
     let bind = &connection.bind;
-    (bind.method == BindMethod::Simple).then(|| Credentials {
+    (bind.method == BindMethod::Simple).then(|| SimpleCredentials {
         dn: bind.dn.clone(),
         password: bind.credentials.0.clone(),
     })
@@ -298,7 +298,7 @@ fn target(shown: String, settings: ConnectSettings) -> Result<Target, Failure> {
         let runtime = runtime.lock().unwrap_or_else(PoisonError::into_inner);
         let stream = runtime.block_on(Client::connect_raw(&settings));
         let stream = stream.map_err(|error| error.to_string())?;
-        Ok(Box::new(stream) as Box<dyn Stream>)
+        Ok(Box::new(stream) as Box<dyn BoundStream>)
     }))
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use ironbark_load::{
-    engine::Progress,
+    engine::MeasurementProgress,
     report::precise,
     result::{Point, RunResult, Unit},
 };
@@ -27,7 +27,7 @@ impl ProgressLine {
     }
 
     /// Shows the progress of the measurement with this many clients.
-    pub(super) fn show(&mut self, clients: u32, progress: Progress, unit: Unit) {
+    pub(super) fn show(&mut self, clients: u32, progress: MeasurementProgress, unit: Unit) {
         let (count, name) = match unit {
             Unit::Operations => (progress.answered, "answers"),
             Unit::Entries => (progress.entries, "entries"),

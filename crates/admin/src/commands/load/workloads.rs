@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, fs, fs::File, io::BufReader, path::PathBuf};
 
 use clap::{Args, Subcommand};
 use ironbark_load::{
-    generate::{DataSet, Kind, Passwords},
+    generate::{DataSet, DataSetKind, PasswordStorage},
     workload::{
-        DirectoryMark, FilterMix, Filters, Groups, Load, Mix, OperationKind, Operations, Order, Population, Replay,
-        Scan, Search, Workload, WorkloadError, Ycsb, YcsbMix,
+        DirectoryMark, EntryOrder, FilterMix, Filters, Groups, Load, Mix, OperationKind, Operations, Population,
+        Replay, Scan, SearchWorkload, Workload, WorkloadError, Ycsb, YcsbMix,
     },
 };
 use ironbark_runtime::Clock;
@@ -35,7 +35,7 @@ pub(super) enum WorkloadCommand {
         operation: OperationKind,
         /// sequential or random
         #[arg(long, default_value = "random")]
-        order: Order,
+        order: EntryOrder,
         #[command(flatten)]
         data: Data,
         #[command(flatten)]
@@ -123,7 +123,7 @@ pub(super) enum WorkloadCommand {
 pub(super) struct Data {
     /// Data set, for workloads that work with several
     #[arg(long = "data")]
-    kind: Option<Kind>,
+    kind: Option<DataSetKind>,
     /// Its entries (--count of generate)
     #[arg(long, default_value_t = 10_000)]
     entries: u64,
@@ -135,7 +135,7 @@ pub(super) struct Data {
     seed: u64,
     /// How its passwords are stored, for added entries
     #[arg(long, default_value = "usual")]
-    passwords: Passwords,
+    passwords: PasswordStorage,
     /// Most entries that are used, chosen at random
     #[arg(long, default_value_t = 100_000)]
     sample: u64,
@@ -146,18 +146,18 @@ pub(super) struct Data {
 
 impl Data {
     /// The data set. `own` is the workload's own data set.
-    fn set(&self, own: Kind) -> Result<DataSet, Failure> {
+    fn set(&self, own: DataSetKind) -> Result<DataSet, Failure> {
         let kind = self.kind.unwrap_or(own);
         DataSet::new(kind, self.seed, &self.suffix, self.passwords).map_err(usage)
     }
 
     /// The entries on the server.
-    pub(super) fn population(&self, own: Kind) -> Result<Population, Failure> {
+    pub(super) fn population(&self, own: DataSetKind) -> Result<Population, Failure> {
         let first_new = self.first_new.unwrap_or_else(first_new);
         Population::new(self.set(own)?, self.entries, self.sample, self.seed, first_new).map_err(usage)
     }
 
-    fn settings(&self, own: Kind) -> BTreeMap<String, String> {
+    fn settings(&self, own: DataSetKind) -> BTreeMap<String, String> {
         let kind = self.kind.unwrap_or(own);
         BTreeMap::from([
             ("data".to_owned(), kind.name().to_owned()),
@@ -181,7 +181,7 @@ impl WorkloadCommand {
         let own = self.own_data();
         let connection = self.options().connection()?;
         let (workload, run, defaults): (Result<Box<dyn Workload>, WorkloadError>, Run, Defaults) = match self {
-            Self::Search { data, run } => (boxed(Search::new(data.population(own)?)), run, of(&data, own)),
+            Self::Search { data, run } => (boxed(SearchWorkload::new(data.population(own)?)), run, of(&data, own)),
             Self::Telco {
                 operation,
                 order,
@@ -263,13 +263,13 @@ impl WorkloadCommand {
     }
 
     /// The data set that a workload uses by default.
-    fn own_data(&self) -> Kind {
+    fn own_data(&self) -> DataSetKind {
         match self {
-            Self::Search { .. } | Self::Filters { .. } | Self::Scan { .. } | Self::Replay { .. } => Kind::Zimbra,
-            Self::Telco { .. } => Kind::Telco,
-            Self::Directorymark { .. } | Self::Populate { .. } => Kind::DirectoryMark,
-            Self::Ycsb { .. } => Kind::Ycsb,
-            Self::Groups { .. } => Kind::Groups,
+            Self::Search { .. } | Self::Filters { .. } | Self::Scan { .. } | Self::Replay { .. } => DataSetKind::Zimbra,
+            Self::Telco { .. } => DataSetKind::Telco,
+            Self::Directorymark { .. } | Self::Populate { .. } => DataSetKind::DirectoryMark,
+            Self::Ycsb { .. } => DataSetKind::Ycsb,
+            Self::Groups { .. } => DataSetKind::Groups,
         }
     }
 }
@@ -286,7 +286,7 @@ fn none() -> Defaults {
     }
 }
 
-fn of(data: &Data, own: Kind) -> Defaults {
+fn of(data: &Data, own: DataSetKind) -> Defaults {
     Defaults {
         settings: data.settings(own),
         ..none()
