@@ -7,7 +7,7 @@
 
 use std::{path::PathBuf, process::Command, thread};
 
-use ironbark_testkit::{Credentials, Flavor, Outcome, Server};
+use ironbark_testkit::{Credentials, Flavor, ProgramOutput, Server};
 
 const ANN: &str = "uid=ann,ou=People,dc=example,dc=com";
 const BOB: &str = "uid=bob,ou=People,dc=example,dc=com";
@@ -59,7 +59,7 @@ fn started(lines: &str) -> Server {
     server
 }
 
-fn ask(server: &Server, who: &Credentials<'_>, base: &str, more: &[&str]) -> Outcome {
+fn ask(server: &Server, who: &Credentials<'_>, base: &str, more: &[&str]) -> ProgramOutput {
     let mut arguments = vec!["-b", base];
     arguments.extend(more);
     server.client("ldapsearch", who, &arguments, "").unwrap()
@@ -80,7 +80,7 @@ fn bob() -> Credentials<'static> {
 }
 
 /// The base64 of an attribute.
-fn value<'o>(outcome: &'o Outcome, name: &str) -> Option<&'o str> {
+fn value<'o>(outcome: &'o ProgramOutput, name: &str) -> Option<&'o str> {
     let start = format!("{name}:: ");
     outcome.stdout.lines().find_map(|line| line.strip_prefix(&start))
 }
@@ -272,7 +272,7 @@ fn private_keys_are_kept_from_others_unless_a_rule_names_them() {
 fn who_asks_many_times_at_once_gets_one_key() {
     let server = started("");
     let all = ["-s", "base", "(objectClass=*)", BOTH[0], BOTH[1]];
-    let outcomes: Vec<Outcome> = thread::scope(|scope| {
+    let outcomes: Vec<ProgramOutput> = thread::scope(|scope| {
         let threads: Vec<_> = (0..12)
             .map(|_| scope.spawn(|| ask(&server, &ann(), ANN, &all)))
             .collect();

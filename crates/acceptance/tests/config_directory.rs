@@ -9,7 +9,7 @@
 use std::{fmt::Write as _, process::Command};
 
 use ironbark_testkit::{
-    Authority, Credentials, Flavor, NormalizedLdif, Outcome, Server, TestkitError, Tool, assert_same,
+    CertificateAuthority, Credentials, Flavor, NormalizedLdif, ProgramOutput, Server, TestkitError, Tool, assert_same,
 };
 
 const CONFIG: Credentials<'static> = Credentials::Simple {
@@ -38,7 +38,7 @@ fn template(flavor: Flavor) -> String {
     format!("{}{people}", modules.replace("moduleload back_mdb\n", ""))
 }
 
-fn modify(server: &Server, change: &str) -> Outcome {
+fn modify(server: &Server, change: &str) -> ProgramOutput {
     server.client("ldapmodify", &CONFIG, &[], change).unwrap()
 }
 
@@ -50,7 +50,7 @@ fn shown(server: &Server, base: &str, attributes: &[&str]) -> String {
     outcome.success().unwrap().stdout
 }
 
-fn slaptest(flavor: Flavor, arguments: &[&str]) -> Outcome {
+fn slaptest(flavor: Flavor, arguments: &[&str]) -> ProgramOutput {
     Tool::Test.run(flavor, arguments, "").unwrap()
 }
 
@@ -592,7 +592,7 @@ fn settings_of_every_kind(server: &Server, log: &str, metrics: std::net::SocketA
 fn of_a_change_that_fails_neither_tls_nor_log_nor_metrics_nor_databases_are_in_force() {
     let mut server = from_folder("slapd.d");
     let layout = server.layout();
-    Authority::new("Test CA")
+    CertificateAuthority::new("Test CA")
         .unwrap()
         .server()
         .unwrap()

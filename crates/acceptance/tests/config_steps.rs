@@ -12,7 +12,7 @@ use std::{
     process::Command,
 };
 
-use ironbark_testkit::{Authority, Credentials, Flavor, Outcome, Server, TestkitError, Tool};
+use ironbark_testkit::{CertificateAuthority, Credentials, Flavor, ProgramOutput, Server, TestkitError, Tool};
 
 const CONFIG: Credentials<'static> = Credentials::Simple {
     dn: "cn=config",
@@ -40,12 +40,12 @@ fn served(flavor: Flavor, global: &str) -> (Server, PathBuf) {
     (server, folder)
 }
 
-fn modify(server: &Server, change: &str) -> Outcome {
+fn modify(server: &Server, change: &str) -> ProgramOutput {
     server.client("ldapmodify", &CONFIG, &[], change).unwrap()
 }
 
 /// Debian's slapd reads the directory.
-fn loads_in_slapd(folder: &Path) -> Result<Outcome, TestkitError> {
+fn loads_in_slapd(folder: &Path) -> Result<ProgramOutput, TestkitError> {
     let arguments = ["-u", "-F", folder.to_str().unwrap()];
     Tool::Test.run(Flavor::OpenLdap, &arguments, "")?.success()
 }
@@ -183,7 +183,7 @@ fn speaks_tls(server: &Server, authority: &str) -> bool {
 fn with_pairs() -> Server {
     let (server, _) = served(Flavor::Ironbark, "");
     for name in ["a", "b"] {
-        let mut authority = Authority::new(name).unwrap();
+        let mut authority = CertificateAuthority::new(name).unwrap();
         server
             .layout()
             .write(&format!("{name}-ca.crt"), authority.certificate())
@@ -193,7 +193,7 @@ fn with_pairs() -> Server {
     server
 }
 
-fn tls(server: &Server, attribute: &str, file: Option<&str>) -> Outcome {
+fn tls(server: &Server, attribute: &str, file: Option<&str>) -> ProgramOutput {
     let (action, value) = match file {
         Some(file) => {
             let path = server.layout().join(file).display().to_string();

@@ -6,7 +6,7 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
-use ironbark_testkit::{Credentials, Flavor, Outcome, Server, TestkitError, Transcript, assert_same, wait};
+use ironbark_testkit::{Credentials, Flavor, ProgramOutput, Server, TestkitError, Transcript, assert_same, wait};
 
 const BASE: &str = "dc=example,dc=com";
 const OPERATIONAL: [&str; 4] = ["*", "memberOf", "modifiersName", "creatorsName"];
@@ -468,7 +468,7 @@ fn domains_are_changed_at_run_time() {
             let outcome = server.client("ldapmodify", &administrator, &[], &change)?;
             transcript.note(
                 &change,
-                &Outcome {
+                &ProgramOutput {
                     stderr: String::new(),
                     ..outcome
                 },

@@ -11,7 +11,7 @@ use std::{
     net::TcpStream,
 };
 
-use ironbark_testkit::{Authority, Flavor, Listen, Server};
+use ironbark_testkit::{CertificateAuthority, Flavor, Listen, Server};
 
 /// Names become people; `mapped-<user>` is searched for.
 const MAPPING: &str = "authz-policy any\nsasl-host localhost\nsasl-cbinding tls-endpoint\n\
@@ -36,7 +36,7 @@ fn started_with(flavor: Flavor, global: &str, of_database: &str) -> Server {
     let template = format!("{FILES}{MAPPING}{global}{}{of_database}", Server::PEOPLE_CONFIG);
     let server = Server::prepare(flavor, &template).unwrap();
     let mut server = server.listening_on(Listen::Tls).debug_level("stats");
-    let mut authority = Authority::new("Test CA").unwrap();
+    let mut authority = CertificateAuthority::new("Test CA").unwrap();
     let layout = server.layout();
     layout.write("ca.crt", authority.certificate()).unwrap();
     authority.server().unwrap().write(layout, "server").unwrap();

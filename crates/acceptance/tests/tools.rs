@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 use crate::common::{PEOPLE, VOLATILE, dump, prepared};
-use ironbark_testkit::{Flavor, NormalizedLdif, Outcome, Tool, assert_same};
+use ironbark_testkit::{Flavor, NormalizedLdif, ProgramOutput, Tool, assert_same};
 
 #[test]
 fn every_tool_shows_its_usage() {
@@ -180,7 +180,7 @@ fn slappasswd_reads_secrets_from_everywhere() {
 }
 
 /// The status of a tool, and how long what it printed is: a generated password is another one each time.
-fn status(outcome: &Outcome) -> String {
+fn status(outcome: &ProgramOutput) -> String {
     format!("{:?} {}\n", outcome.code(), outcome.stdout.len())
 }
 

@@ -2,7 +2,7 @@
 //! the same order of values; the same settings are accepted, and cn=config shows them in the same words.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-use ironbark_testkit::{Credentials, Flavor, Outcome, Server, Tool, Transcript, assert_same};
+use ironbark_testkit::{Credentials, Flavor, ProgramOutput, Server, Tool, Transcript, assert_same};
 
 const BASE: &str = "dc=example,dc=com";
 
@@ -235,7 +235,7 @@ fn settings_are_changed_at_run_time() {
                 let outcome = server.client("ldapmodify", &administrator, &[], &change)?;
                 transcript.note(
                     &change,
-                    &Outcome {
+                    &ProgramOutput {
                         stderr: String::new(),
                         ..outcome
                     },

@@ -1,7 +1,7 @@
 //! Conditions that are checked before a request is served: its syntax, `require`, `restrict`, `readonly`, `allow`,
 //! `disallow`.
 
-use ironbark_harness::{Answer, Site};
+use ironbark_harness::{DecodedAnswer, Site};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, CompareRequest, DerefAliases, ExtendedRequest, Request, Scope, SearchRequest,
     controls::{Control, ProxiedAuthorization},
@@ -11,7 +11,7 @@ use ironbark_model::Filter;
 
 const A: &str = "cn=a,ou=p,dc=ex";
 
-fn compare(site: &mut Site) -> Answer {
+fn compare(site: &mut Site) -> DecodedAnswer {
     let request = CompareRequest {
         entry: A.as_bytes(),
         attribute: b"sn",
@@ -20,7 +20,7 @@ fn compare(site: &mut Site) -> Answer {
     site.send(&Request::Compare(request), &[])
 }
 
-fn bind_as(site: &mut Site, version: i32, name: &str, password: &str) -> Answer {
+fn bind_as(site: &mut Site, version: i32, name: &str, password: &str) -> DecodedAnswer {
     let request = BindRequest {
         version,
         name: name.as_bytes(),
@@ -29,7 +29,7 @@ fn bind_as(site: &mut Site, version: i32, name: &str, password: &str) -> Answer 
     site.send(&Request::Bind(request), &[])
 }
 
-fn extended(site: &mut Site, oid: &str) -> Answer {
+fn extended(site: &mut Site, oid: &str) -> DecodedAnswer {
     let request = ExtendedRequest {
         name: oid.as_bytes(),
         value: None,

@@ -14,7 +14,7 @@ use ironbark_directory::{
     OperationError, Started, Submitted,
     overlay::{ContentHooks, Execution, Overlay},
 };
-use ironbark_harness::{Client, Site};
+use ironbark_harness::{Site, TestClient};
 use ironbark_ldap_proto::{
     AddRequest, Attribute, DecodeLimits, ExtendedRequest, List, MessageId, Request, Response, ResponseMessage,
     extended::cancel, message::encode_request,
@@ -53,7 +53,7 @@ fn gated() -> (Site, Receiver<String>, Sender<()>) {
     (site, arrivals, open)
 }
 
-fn start(client: &mut Client, id: i32, request: &Request<'_>) -> (Started, Vec<u8>) {
+fn start(client: &mut TestClient, id: i32, request: &Request<'_>) -> (Started, Vec<u8>) {
     let (mut pdu, mut out) = (Vec::new(), Vec::new());
     encode_request(&mut pdu, MessageId::new(id).expect("in range"), request, &[]);
     let (worker, session) = client.parts();
@@ -73,11 +73,11 @@ fn entry_without_its_class(name: &[u8]) -> Request<'_> {
     })
 }
 
-fn submit(client: &mut Client, id: i32) -> Submitted {
+fn submit(client: &mut TestClient, id: i32) -> Submitted {
     submit_named(client, id, "dc=ex")
 }
 
-fn submit_named(client: &mut Client, id: i32, name: &str) -> Submitted {
+fn submit_named(client: &mut TestClient, id: i32, name: &str) -> Submitted {
     match start(client, id, &entry_without_its_class(name.as_bytes())).0 {
         Started::Submitted(submitted) => submitted,
         _ => panic!("an add goes to the writer"),
@@ -169,7 +169,7 @@ fn waiting_writes_are_bounded_in_octets() {
         entry: b"cn=big,dc=ex",
         attributes: attributes.as_slice().into(),
     });
-    let fill = |client: &mut Client| {
+    let fill = |client: &mut TestClient| {
         let refused = (2..1_000).find_map(|id| match start(client, id, &request) {
             (Started::Answered, out) => Some((id - 2, code(&out))),
             _ => None,
@@ -177,9 +177,9 @@ fn waiting_writes_are_bounded_in_octets() {
         refused.expect("there is an end")
     };
     assert_eq!(fill(&mut site), (341, 51), "a third of 128 MiB, then busy");
-    let mut other = Client::from(&site.directory, 8, None);
+    let mut other = TestClient::from(&site.directory, 8, None);
     assert_eq!(fill(&mut other), (114, 51), "a third of what the source may still take");
-    let mut stranger = Client::from(&site.directory, 9, Some(1_000));
+    let mut stranger = TestClient::from(&site.directory, 9, Some(1_000));
     assert_eq!(fill(&mut stranger), (190, 51), "a third of all that is left");
     drop((arrivals, open));
     assert_eq!(code(&finish(&mut site, executing)), 65);
@@ -202,7 +202,7 @@ fn who_sends_what_takes_long_waits_behind_others() {
     assert_eq!(arrivals.recv().expect("a write"), "cn=slow1,dc=ex");
     // All this comes while the first one is executed.
     (2..5).for_each(|number| send_slow(&mut site, number));
-    let mut client = Client::from(&site.directory, 8, Some(1_000));
+    let mut client = TestClient::from(&site.directory, 8, Some(1_000));
     let mut quick = [1, 2].map(|number| submit_named(&mut client, number, &format!("cn=quick{number},dc=ex")));
     site.clock.advance(long);
     open.send(()).expect("held");

@@ -1,7 +1,7 @@
 //! Virtual list views: what is sent of a sorted list, where slapd answers otherwise or cannot be asked.
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-use ironbark_harness::{Answer, Client, Site, search_request};
+use ironbark_harness::{DecodedAnswer, Site, TestClient, search_request};
 use ironbark_ldap_proto::{
     EncodeControl, List, Request, Scope, SearchRequest,
     controls::{Control, ListTarget, PagedResults, SortKey, SortKeys, VirtualListView},
@@ -30,7 +30,12 @@ fn search(filter: &str) -> SearchRequest<'_> {
     search_request("dc=ex", Scope::WholeSubtree, filter, &[b"1.1"])
 }
 
-fn ask(client: &mut Client, keys: &[SortKey<'_>], (before, after): (u32, u32), target: ListTarget<'_>) -> Answer {
+fn ask(
+    client: &mut TestClient,
+    keys: &[SortKey<'_>],
+    (before, after): (u32, u32),
+    target: ListTarget<'_>,
+) -> DecodedAnswer {
     let sort = Control::critical(SortKeys(List::new(keys)));
     let view = Control::critical(VirtualListView {
         before,
@@ -42,7 +47,7 @@ fn ask(client: &mut Client, keys: &[SortKey<'_>], (before, after): (u32, u32), t
 }
 
 /// The names that came, and what was said of the view.
-fn seen(answer: &Answer) -> (String, (u32, u32, u32)) {
+fn seen(answer: &DecodedAnswer) -> (String, (u32, u32, u32)) {
     let names = answer.entries.iter().filter_map(|entry| entry.strip_prefix("dn: cn="));
     let names: Vec<&str> = names.filter_map(|name| name.split(',').next()).collect();
     (names.join(" "), answer.viewed.expect("a view"))

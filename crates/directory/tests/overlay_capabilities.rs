@@ -18,7 +18,7 @@ use ironbark_directory::{
     },
     replay,
 };
-use ironbark_harness::{Answer, Site};
+use ironbark_harness::{DecodedAnswer, Site};
 use ironbark_ldap_proto::{
     ExtendedRequest, Request, Scope as WireScope,
     extended::refresh::{self, RefreshRequest},
@@ -416,7 +416,7 @@ impl ExtendedWrite for Refreshed {
     }
 }
 
-fn ask_to_refresh(site: &mut Site, name: &str) -> Answer {
+fn ask_to_refresh(site: &mut Site, name: &str) -> DecodedAnswer {
     let mut value = Vec::new();
     let entry = name.as_bytes();
     RefreshRequest { entry, ttl_s: 60 }.encode(&mut value);

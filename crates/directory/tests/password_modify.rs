@@ -2,7 +2,7 @@
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use ironbark_directory::password;
-use ironbark_harness::{Answer, Site};
+use ironbark_harness::{DecodedAnswer, Site};
 use ironbark_ldap_proto::{
     ExtendedRequest, Request,
     extended::password_modify::{OID, PasswordModifyRequest, decode_generated_password},
@@ -10,7 +10,7 @@ use ironbark_ldap_proto::{
 
 const A: &str = "cn=a,ou=p,dc=ex";
 
-fn change(site: &mut Site, request: &PasswordModifyRequest<'_>) -> Answer {
+fn change(site: &mut Site, request: &PasswordModifyRequest<'_>) -> DecodedAnswer {
     let mut value = Vec::new();
     request.encode(&mut value);
     site.send(

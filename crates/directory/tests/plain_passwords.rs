@@ -1,7 +1,7 @@
 //! Only the values of plain `userPassword` are passwords, as for slapd and for the overlays that judge passwords.
 #![allow(clippy::expect_used, reason = "clippy knows test functions, but not what they call")]
 
-use ironbark_harness::{Client, Site};
+use ironbark_harness::{Site, TestClient};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, ExtendedRequest, Request,
     extended::password_modify::{OID, PasswordModifyRequest},
@@ -13,7 +13,7 @@ const ACCESS: &str = "access to * by * write";
 const U: &str = "uid=u,dc=ex";
 const WRONG: u32 = 49;
 
-fn bind(client: &mut Client, authentication: Authentication<'_>) -> u32 {
+fn bind(client: &mut TestClient, authentication: Authentication<'_>) -> u32 {
     let name = match authentication {
         Authentication::Simple(_) => U,
         _ => "",
@@ -26,7 +26,7 @@ fn bind(client: &mut Client, authentication: Authentication<'_>) -> u32 {
     client.send(&Request::Bind(request), &[]).code
 }
 
-fn plain(client: &mut Client, password: &str) -> u32 {
+fn plain(client: &mut TestClient, password: &str) -> u32 {
     let message = format!("\0u\0{password}");
     let authentication = Authentication::Sasl {
         mechanism: b"PLAIN",
@@ -35,7 +35,7 @@ fn plain(client: &mut Client, password: &str) -> u32 {
     bind(client, authentication)
 }
 
-fn change(client: &mut Client, old: &str) -> u32 {
+fn change(client: &mut TestClient, old: &str) -> u32 {
     let request = PasswordModifyRequest {
         user_identity: Some(U.as_bytes()),
         old_password: Some(old.as_bytes()),

@@ -21,7 +21,7 @@ use ironbark_directory::{
     Progress, SearchRun, Started,
     overlay::{Changes, Follower, Overlay},
 };
-use ironbark_harness::{Client, Site, encoded, read_answer, search_request};
+use ironbark_harness::{Site, TestClient, encoded, read_answer, search_request};
 use ironbark_ldap_proto::{Request, Scope};
 use ironbark_store::Staging;
 
@@ -41,13 +41,13 @@ fn reconfigure(site: &Site, settings: &str, lines: &str) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
-fn names(client: &mut Client, base: &str, filter: &str) -> Vec<String> {
+fn names(client: &mut TestClient, base: &str, filter: &str) -> Vec<String> {
     let found = client.search(base, Scope::WholeSubtree, filter, &["1.1"]);
     let name = |entry: &String| entry.trim_end().trim_start_matches("dn: ").to_owned();
     found.iter().map(name).collect()
 }
 
-fn contexts(client: &mut Client) -> Vec<String> {
+fn contexts(client: &mut TestClient) -> Vec<String> {
     let text = client.read("", &["namingContexts"]).expect("a root DSE");
     text.lines().map(|line| line.replace("namingContexts: ", "")).collect()
 }
@@ -152,7 +152,7 @@ fn what_is_prepared_is_not_in_force_and_dropped_leaves_everything_as_it_was() {
         // Its write waits for the writer, and is executed under the next configuration.
         let service = &service;
         let late = scope.spawn(|| {
-            Client::new(service)
+            TestClient::new(service)
                 .modify("cn=a,ou=p,dc=ex", "replace: sn\nsn: late")
                 .code
         });
@@ -202,7 +202,7 @@ fn clients_notice_nothing_while_databases_come_and_go() {
             let directory = Arc::clone(&site.directory);
             let (done, refused) = (&done, &refused);
             scope.spawn(move || {
-                let mut client = Client::new(&directory);
+                let mut client = TestClient::new(&directory);
                 for n in 0.. {
                     let name = format!("cn=t{thread}-{n},ou=p,dc=ex");
                     client.must_add(&name, "objectClass: person\nsn: s");
@@ -453,7 +453,7 @@ fn only_searches_of_a_database_that_is_replaced_are_ended_for_it() {
     });
     let renewal = site.directory.begin_renewal(&two);
     let renewal = renewal.expect("not ending").expect("a database");
-    let must_end = |client: &mut Client, run: &mut SearchRun| {
+    let must_end = |client: &mut TestClient, run: &mut SearchRun| {
         let (worker, session) = client.parts();
         worker.must_end(session, run)
     };

@@ -1,7 +1,7 @@
 //! Sorted searches and their limits: all matching entries are sorted, then the result is cut.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-use ironbark_harness::{Answer, Client, Site, search_request};
+use ironbark_harness::{DecodedAnswer, Site, TestClient, search_request};
 use ironbark_ldap_proto::{
     EncodeControl, List, Request, Scope, SearchRequest,
     controls::{Control, ManageDsaIt, PagedResults, SortKey, SortKeys},
@@ -11,11 +11,11 @@ use ironbark_ldap_proto::{
 const COUNT: u32 = 2_600;
 
 fn search(
-    client: &mut Client,
+    client: &mut TestClient,
     size_limit: u32,
     (attribute, ordering_rule, reverse): (&str, Option<&str>, bool),
     page: Option<(u32, &[u8])>,
-) -> Answer {
+) -> DecodedAnswer {
     let keys = [SortKey {
         attribute: attribute.as_bytes(),
         ordering_rule: ordering_rule.map(str::as_bytes),

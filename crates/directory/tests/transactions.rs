@@ -1,7 +1,7 @@
 //! Transactions of clients (RFC 5805).
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use ironbark_harness::{Answer, Client, Site};
+use ironbark_harness::{DecodedAnswer, Site, TestClient};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, DecodeLimits, EncodeControl, ExtendedRequest, Request, Response, ResponseMessage,
     controls::{Control, PostRead, TransactionSpecification},
@@ -12,7 +12,7 @@ use ironbark_ldap_proto::{
 const MEMBER: &str = "objectClass: person\nsn: s";
 const SPECIFICATION: Control<TransactionSpecification<'_>> = Control::critical(TransactionSpecification(b""));
 
-fn extended(site: &mut Client, name: &str, value: Option<&[u8]>) -> Answer {
+fn extended(site: &mut TestClient, name: &str, value: Option<&[u8]>) -> DecodedAnswer {
     let request = ExtendedRequest {
         name: name.as_bytes(),
         value,
@@ -20,29 +20,29 @@ fn extended(site: &mut Client, name: &str, value: Option<&[u8]>) -> Answer {
     site.send(&Request::Extended(request), &[])
 }
 
-fn start(site: &mut Client) {
+fn start(site: &mut TestClient) {
     let answer = extended(site, transaction::START, None);
     assert_eq!((answer.code, answer.value), (0, Some(Vec::new())), "{}", answer.text);
 }
 
-fn end(site: &mut Client, commit: bool) -> Answer {
+fn end(site: &mut TestClient, commit: bool) -> DecodedAnswer {
     let (mut value, identifier) = (Vec::new(), &b""[..]);
     EndRequest { commit, identifier }.encode(&mut value);
     extended(site, transaction::END, Some(&value))
 }
 
 /// The number of requests after the start at which the transaction was refused.
-fn refused(before: i32, answer: &Answer) -> Option<i32> {
+fn refused(before: i32, answer: &DecodedAnswer) -> Option<i32> {
     let value = answer.value.as_deref().expect("a value");
     let id = transaction::decode_refused(value).expect("decodes");
     id.map(|id| id.value() - before)
 }
 
-fn add(site: &mut Client, name: &str) -> Answer {
+fn add(site: &mut TestClient, name: &str) -> DecodedAnswer {
     site.add_with(&format!("cn={name},ou=p,dc=ex"), MEMBER, &[&SPECIFICATION])
 }
 
-fn has(site: &mut Client, name: &str) -> bool {
+fn has(site: &mut TestClient, name: &str) -> bool {
     site.read(&format!("cn={name},ou=p,dc=ex"), &["cn"]).is_some()
 }
 

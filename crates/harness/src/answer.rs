@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 /// The answer to one request.
 #[derive(Debug, PartialEq)]
-pub struct Answer {
+pub struct DecodedAnswer {
     /// Result code.
     pub code: u32,
     /// Matched DN.
@@ -38,7 +38,7 @@ pub struct Answer {
     pub expiry: Option<String>,
 }
 
-impl Answer {
+impl DecodedAnswer {
     /// Notes what a control of a result says.
     fn note(&mut self, oid: &[u8], value: &[u8]) {
         let is = |name: &str| oid == name.as_bytes();
@@ -72,8 +72,8 @@ impl Answer {
 }
 
 /// Parses the octets that answer one request.
-pub fn read_answer(mut out: &[u8]) -> Answer {
-    let mut answer = Answer {
+pub fn read_answer(mut out: &[u8]) -> DecodedAnswer {
+    let mut answer = DecodedAnswer {
         code: u32::MAX,
         matched_dn: String::new(),
         text: String::new(),

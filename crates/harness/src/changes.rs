@@ -8,7 +8,7 @@ use crate::Site;
 
 /// A change. Numbers choose among what there is.
 #[derive(Clone, Debug)]
-pub enum Change {
+pub enum RandomChange {
     /// Place, name, value.
     Add(usize, usize, usize),
     /// Entry, attribute, value.
@@ -23,7 +23,7 @@ pub enum Change {
     MoveBelow(usize, usize),
 }
 
-impl Change {
+impl RandomChange {
     /// The same with another name, if it gives one.
     #[must_use]
     pub fn with_name(self, name: usize) -> Self {
@@ -36,15 +36,15 @@ impl Change {
 }
 
 /// Any change.
-pub fn change() -> impl Strategy<Value = Change> {
+pub fn change() -> impl Strategy<Value = RandomChange> {
     let (place, name, value) = (0..8usize, 0..4usize, 0..4usize);
     prop_oneof![
-        5 => (place.clone(), name.clone(), value.clone()).prop_map(|(at, name, sn)| Change::Add(at, name, sn)),
-        5 => (place.clone(), 0..2usize, value).prop_map(|(at, what, value)| Change::Modify(at, what, value)),
-        2 => place.clone().prop_map(Change::Delete),
-        1 => place.clone().prop_map(Change::DeleteTree),
-        3 => (place.clone(), name, place.clone()).prop_map(|(at, name, to)| Change::Move(at, name, to)),
-        2 => (place.clone(), place).prop_map(|(at, to)| Change::MoveBelow(at, to)),
+        5 => (place.clone(), name.clone(), value.clone()).prop_map(|(at, name, sn)| RandomChange::Add(at, name, sn)),
+        5 => (place.clone(), 0..2usize, value).prop_map(|(at, what, value)| RandomChange::Modify(at, what, value)),
+        2 => place.clone().prop_map(RandomChange::Delete),
+        1 => place.clone().prop_map(RandomChange::DeleteTree),
+        3 => (place.clone(), name, place.clone()).prop_map(|(at, name, to)| RandomChange::Move(at, name, to)),
+        2 => (place.clone(), place).prop_map(|(at, to)| RandomChange::MoveBelow(at, to)),
     ]
 }
 
@@ -78,37 +78,37 @@ fn superior(names: &[String], at: usize) -> String {
 }
 
 /// Makes the change. It may be refused.
-pub fn make(site: &mut Site, change: &Change) {
+pub fn make(site: &mut Site, change: &RandomChange) {
     site.become_("cn=root,dc=ex");
     let names = names(site);
     match change {
-        Change::Add(at, name, sn) => {
+        RandomChange::Add(at, name, sn) => {
             let dn = format!("cn=n{name},{}", superior(&names, *at));
             site.add(&dn, &format!("objectClass: person\nsn: {}", VALUES[*sn]));
         }
-        Change::Modify(at, what, value) => {
+        RandomChange::Modify(at, what, value) => {
             if let Some(dn) = pick(&names, *at) {
                 let attribute = ["sn", "description"][*what];
                 site.modify(dn, &format!("replace: {attribute}\n{attribute}: {}\n", VALUES[*value]));
             }
         }
-        Change::Delete(at) => {
+        RandomChange::Delete(at) => {
             if let Some(dn) = pick(&names, *at) {
                 site.delete(dn);
             }
         }
-        Change::DeleteTree(at) => {
+        RandomChange::DeleteTree(at) => {
             if let Some(dn) = pick(&names, *at) {
                 site.delete_with(dn, &[&controls::Control::critical(controls::TreeDelete)]);
             }
         }
-        Change::Move(at, name, to) => {
+        RandomChange::Move(at, name, to) => {
             if let Some(dn) = pick(&names, *at) {
                 let to = superior(&names, *to);
                 site.rename(dn, &format!("cn=m{name}"), Some(&to));
             }
         }
-        Change::MoveBelow(at, to) => {
+        RandomChange::MoveBelow(at, to) => {
             if let Some(dn) = pick(&names, *at) {
                 let (rdn, to) = (dn.split(',').next().unwrap_or_default(), superior(&names, *to));
                 site.rename(dn, rdn, Some(&to));

@@ -9,10 +9,10 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::{Dn, Filter};
 
-use crate::{Answer, read_answer};
+use crate::{DecodedAnswer, read_answer};
 
 /// A connection, on a reactor of its own.
-pub struct Client {
+pub struct TestClient {
     /// The server.
     pub directory: Arc<Service>,
     pub(crate) worker: Option<Worker>,
@@ -21,7 +21,7 @@ pub struct Client {
     next_id: i32,
 }
 
-impl Client {
+impl TestClient {
     /// A connection that is bound as the rootdn.
     pub fn new(directory: &Arc<Service>) -> Self {
         Self::from(directory, 7, None)
@@ -82,7 +82,7 @@ impl Client {
     }
 
     /// Sends a request with controls, and reads the answer.
-    pub fn send(&mut self, request: &Request<'_>, controls: &[&dyn EncodeControl]) -> Answer {
+    pub fn send(&mut self, request: &Request<'_>, controls: &[&dyn EncodeControl]) -> DecodedAnswer {
         read_answer(&self.send_for_octets(request, controls))
     }
 
@@ -123,12 +123,12 @@ impl Client {
     }
 
     /// `text` has a line `name: value` for each value.
-    pub fn add(&mut self, dn: &str, text: &str) -> Answer {
+    pub fn add(&mut self, dn: &str, text: &str) -> DecodedAnswer {
         self.add_with(dn, text, &[])
     }
 
     /// Adds an entry; `text` has a line `name: value` for each value.
-    pub fn add_with(&mut self, dn: &str, text: &str, controls: &[&dyn EncodeControl]) -> Answer {
+    pub fn add_with(&mut self, dn: &str, text: &str, controls: &[&dyn EncodeControl]) -> DecodedAnswer {
         let mut grouped: Vec<(&str, Vec<&[u8]>)> = Vec::new();
         for (name, value) in text.lines().map(split_line) {
             match grouped.last_mut() {
@@ -157,12 +157,12 @@ impl Client {
     }
 
     /// `text` has changes as LDIF has them: `add: name`, lines of values, `-`.
-    pub fn modify(&mut self, dn: &str, text: &str) -> Answer {
+    pub fn modify(&mut self, dn: &str, text: &str) -> DecodedAnswer {
         self.modify_with(dn, text, &[])
     }
 
     /// Modifies an entry; `text` is in the form of LDIF changes.
-    pub fn modify_with(&mut self, dn: &str, text: &str, controls: &[&dyn EncodeControl]) -> Answer {
+    pub fn modify_with(&mut self, dn: &str, text: &str, controls: &[&dyn EncodeControl]) -> DecodedAnswer {
         let mut parts: Vec<(ModifyOperation, &str, Vec<&[u8]>)> = Vec::new();
         let mut open = false;
         for line in text.lines() {
@@ -201,17 +201,17 @@ impl Client {
     }
 
     /// Deletes an entry.
-    pub fn delete(&mut self, dn: &str) -> Answer {
+    pub fn delete(&mut self, dn: &str) -> DecodedAnswer {
         self.delete_with(dn, &[])
     }
 
     /// Deletes an entry, with controls.
-    pub fn delete_with(&mut self, dn: &str, controls: &[&dyn EncodeControl]) -> Answer {
+    pub fn delete_with(&mut self, dn: &str, controls: &[&dyn EncodeControl]) -> DecodedAnswer {
         self.send(&Request::Delete(dn.as_bytes()), controls)
     }
 
     /// Renames, deleting the old RDN.
-    pub fn rename(&mut self, dn: &str, new_rdn: &str, new_superior: Option<&str>) -> Answer {
+    pub fn rename(&mut self, dn: &str, new_rdn: &str, new_superior: Option<&str>) -> DecodedAnswer {
         self.rename_with(dn, new_rdn, true, new_superior, &[])
     }
 
@@ -223,7 +223,7 @@ impl Client {
         delete_old_rdn: bool,
         new_superior: Option<&str>,
         controls: &[&dyn EncodeControl],
-    ) -> Answer {
+    ) -> DecodedAnswer {
         let request = ModifyDnRequest {
             entry: dn.as_bytes(),
             new_rdn: new_rdn.as_bytes(),
@@ -266,7 +266,7 @@ impl Client {
     }
 
     /// With the identity of the session.
-    pub fn search_as_self(&mut self, base: &str, scope: Scope, filter: &str, names: &[&str]) -> Answer {
+    pub fn search_as_self(&mut self, base: &str, scope: Scope, filter: &str, names: &[&str]) -> DecodedAnswer {
         let manage = controls::Control::critical(controls::ManageDsaIt);
         self.search_with(base, scope, filter, names, &[&manage])
     }
@@ -279,7 +279,7 @@ impl Client {
         filter: &str,
         names: &[&str],
         controls: &[&dyn EncodeControl],
-    ) -> Answer {
+    ) -> DecodedAnswer {
         let names: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
         let request = search_request(base, scope, filter, &names);
         self.send(&Request::Search(request), controls)

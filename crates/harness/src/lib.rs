@@ -10,6 +10,6 @@ mod client;
 mod configuration;
 mod site;
 
-pub use answer::{Answer, read_answer};
-pub use client::{Client, encoded, search_request};
+pub use answer::{DecodedAnswer, read_answer};
+pub use client::{TestClient, encoded, search_request};
 pub use site::Site;

@@ -16,7 +16,7 @@ use ironbark_runtime::{ManualClock, Randomness, WallTime};
 use ironbark_store::LogLimits;
 
 use crate::{
-    Client,
+    TestClient,
     configuration::{configuration, registry},
 };
 
@@ -33,18 +33,18 @@ pub struct Site {
     /// Configuration and databases.
     pub folder: tempfile::TempDir,
     registry: Registry,
-    client: Client,
+    client: TestClient,
 }
 
 impl Deref for Site {
-    type Target = Client;
-    fn deref(&self) -> &Client {
+    type Target = TestClient;
+    fn deref(&self) -> &TestClient {
         &self.client
     }
 }
 
 impl DerefMut for Site {
-    fn deref_mut(&mut self) -> &mut Client {
+    fn deref_mut(&mut self) -> &mut TestClient {
         &mut self.client
     }
 }
@@ -225,7 +225,7 @@ impl Site {
         })
         .expect("opens");
         Self {
-            client: Client::new(&directory),
+            client: TestClient::new(&directory),
             clock,
             folder,
             registry,
@@ -233,8 +233,8 @@ impl Site {
     }
 
     /// One more connection.
-    pub fn connect(&self) -> Client {
-        Client::new(&self.directory)
+    pub fn connect(&self) -> TestClient {
+        TestClient::new(&self.directory)
     }
 
     /// With `dc=ex`, `ou=p,dc=ex` and people `a`, `b`, `c` in it.

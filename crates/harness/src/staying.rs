@@ -4,7 +4,7 @@ use std::task::{Context, Waker};
 
 use ironbark_directory::{Progress, SearchRun, Started};
 
-use crate::Client;
+use crate::TestClient;
 
 /// A search that may go on when something changes.
 #[derive(Default)]
@@ -12,7 +12,7 @@ pub struct Staying(Option<Box<SearchRun>>);
 
 impl Staying {
     /// Sends a request. Gives what comes at once, too.
-    pub fn begin(client: &mut Client, pdu: &[u8]) -> (Self, Vec<u8>) {
+    pub fn begin(client: &mut TestClient, pdu: &[u8]) -> (Self, Vec<u8>) {
         let mut out = Vec::new();
         let (worker, session) = client.parts();
         match worker.start(session, pdu, &mut out) {
@@ -27,7 +27,7 @@ impl Staying {
     }
 
     /// What has come since.
-    pub fn go_on(&mut self, client: &mut Client) -> Vec<u8> {
+    pub fn go_on(&mut self, client: &mut TestClient) -> Vec<u8> {
         let mut out = Vec::new();
         let mut cx = Context::from_waker(Waker::noop());
         while let Some(run) = &mut self.0 {

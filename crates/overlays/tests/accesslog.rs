@@ -352,7 +352,7 @@ fn the_log_is_whole_when_the_configuration_changes_under_way() {
     let directory = std::sync::Arc::clone(&site.directory);
     std::thread::scope(|scope| {
         let writing = scope.spawn(move || {
-            let mut writer = ironbark_harness::Client::new(&directory);
+            let mut writer = ironbark_harness::TestClient::new(&directory);
             for number in 0..60 {
                 writer.must_add(&format!("cn={number},dc=ex"), "objectClass: person\nsn: s");
             }

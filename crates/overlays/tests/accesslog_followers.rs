@@ -15,7 +15,7 @@ use ironbark_directory::{
     Progress, SearchRun, Started,
     overlay::{Changes, Follower as FollowsChanges},
 };
-use ironbark_harness::{Answer, Client, Site, read_answer};
+use ironbark_harness::{DecodedAnswer, Site, TestClient, read_answer};
 use ironbark_ldap_proto::{
     DerefAliases, MessageId, Request, Scope, SearchRequest,
     controls::{Control, SyncRequest},
@@ -56,7 +56,7 @@ fn purge(site: &mut Site) {
 
 /// A consumer that stays.
 struct Follower {
-    client: Client,
+    client: TestClient,
     run: Option<Box<SearchRun>>,
     out: Vec<u8>,
 }
@@ -112,7 +112,7 @@ impl Follower {
     }
 
     /// What was answered so far.
-    fn answer(&self) -> Answer {
+    fn answer(&self) -> DecodedAnswer {
         read_answer(&self.out)
     }
 }
@@ -213,7 +213,7 @@ fn a_new_log_has_what_came_before_its_thread_began() {
     });
     let directory = site.directory.clone();
     let add = move || {
-        Client::new(&directory).must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
+        TestClient::new(&directory).must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
     };
     std::thread::scope(|scope| {
         scope.spawn(add);

@@ -1,7 +1,7 @@
 //! The overlay authzid: RFC 3829.
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-use ironbark_harness::{Answer, Client, Site};
+use ironbark_harness::{DecodedAnswer, Site, TestClient};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, EncodeControl, Request,
     controls::{AuthorizationIdentityRequest, Control},
@@ -26,7 +26,7 @@ fn with_overlay(lines: &str) -> Site {
     site(&format!("{lines}\ndatabase frontend\noverlay authzid"))
 }
 
-fn bind(client: &mut Client, name: &str, password: &str, controls: &[&dyn EncodeControl]) -> Answer {
+fn bind(client: &mut TestClient, name: &str, password: &str, controls: &[&dyn EncodeControl]) -> DecodedAnswer {
     let request = BindRequest {
         version: 3,
         name: name.as_bytes(),
@@ -36,7 +36,7 @@ fn bind(client: &mut Client, name: &str, password: &str, controls: &[&dyn Encode
 }
 
 /// The code, and the identity of the response.
-fn told(client: &mut Client, name: &str, password: &str) -> (u32, Option<String>) {
+fn told(client: &mut TestClient, name: &str, password: &str) -> (u32, Option<String>) {
     let ask = Control::critical(AuthorizationIdentityRequest);
     let answer = bind(client, name, password, &[&ask]);
     let identity = answer.expiry.map(|shown| {

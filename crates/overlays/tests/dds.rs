@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ironbark_harness::{Answer, Site};
+use ironbark_harness::{DecodedAnswer, Site};
 use ironbark_ldap_proto::{
     ExtendedRequest, Request, Scope,
     controls::{Control, RelaxRules},
@@ -20,7 +20,7 @@ fn site(lines: &str) -> Site {
     site
 }
 
-fn refresh(site: &mut Site, name: &str, ttl_s: i64) -> Answer {
+fn refresh(site: &mut Site, name: &str, ttl_s: i64) -> DecodedAnswer {
     let mut value = Vec::new();
     let entry = name.as_bytes();
     RefreshRequest { entry, ttl_s }.encode(&mut value);

@@ -1,7 +1,7 @@
 //! The overlay dna.
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-use ironbark_harness::{Answer, Site};
+use ironbark_harness::{DecodedAnswer, Site};
 
 const RANGE: &str = "overlay dna\ndna-type uidNumber\ndna-filter (objectClass=posixAccount)\ndna-next-value 1000\n\
     dna-max-value 1009";
@@ -31,7 +31,7 @@ fn number_of(site: &mut Site, uid: &str) -> Option<String> {
     Some(values.join(" "))
 }
 
-fn add(site: &mut Site, uid: &str, number: &str) -> Answer {
+fn add(site: &mut Site, uid: &str, number: &str) -> DecodedAnswer {
     site.add(&format!("uid={uid},dc=ex"), &user(number))
 }
 

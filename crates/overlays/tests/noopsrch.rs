@@ -1,7 +1,7 @@
 //! The overlay noopsrch.
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
-use ironbark_harness::{Answer, Site};
+use ironbark_harness::{DecodedAnswer, Site};
 use ironbark_ldap_proto::{
     EncodeControl, Scope,
     controls::{Control, ManageDsaIt, NoOpSearch, PagedResults, SortKey, SortKeys},
@@ -14,7 +14,7 @@ fn site(lines: &str) -> Site {
     site
 }
 
-fn count_with(site: &mut Site, filter: &str, more: &[&dyn EncodeControl]) -> Answer {
+fn count_with(site: &mut Site, filter: &str, more: &[&dyn EncodeControl]) -> DecodedAnswer {
     let counting = Control::critical(NoOpSearch);
     let mut controls: Vec<&dyn EncodeControl> = vec![&counting];
     controls.extend(more);
@@ -37,7 +37,7 @@ fn a_search_sends_the_numbers_of_what_it_finds() {
     let referral = "objectClass: referral\nobjectClass: extensibleObject\nref: ldap://other/";
     let managing = Control::critical(ManageDsaIt);
     assert_eq!(site.add_with("ou=away,dc=ex", referral, &[&managing]).code, 0);
-    let octets_of = |answer: &Answer| (answer.code, answer.referrals.len());
+    let octets_of = |answer: &DecodedAnswer| (answer.code, answer.referrals.len());
     let answer = count_with(&mut site, "(sn=s)", &[]);
     assert_eq!((answer.counted, octets_of(&answer)), (Some((0, 3, 1)), (0, 0)));
     assert_eq!(answer.references, 0, "none is sent");

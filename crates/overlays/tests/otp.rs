@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ironbark_directory::{OutcomeKind, password};
 use ironbark_harness::peer::{csn, made, mapping, refresh};
-use ironbark_harness::{Client, Site};
+use ironbark_harness::{Site, TestClient};
 use ironbark_ldap_proto::{Authentication, BindRequest, CompareRequest, Request};
 
 const USER: &str = "cn=u,dc=ex";
@@ -29,7 +29,7 @@ fn totp(offset: i64) -> &'static str {
     TOTP.get(usize::try_from(offset + 3).unwrap()).unwrap()
 }
 
-fn bind(client: &mut Client, name: &str, password: impl AsRef<[u8]>) -> u32 {
+fn bind(client: &mut TestClient, name: &str, password: impl AsRef<[u8]>) -> u32 {
     let request = BindRequest {
         version: 3,
         name: name.as_bytes(),
@@ -40,7 +40,7 @@ fn bind(client: &mut Client, name: &str, password: impl AsRef<[u8]>) -> u32 {
     code
 }
 
-fn compare(client: &mut Client, name: &str, value: &str) -> u32 {
+fn compare(client: &mut TestClient, name: &str, value: &str) -> u32 {
     let request = CompareRequest {
         entry: name.as_bytes(),
         attribute: b"oathSecret",
@@ -311,7 +311,7 @@ fn of_many_binds_with_one_code_one_succeeds() {
     let directory = &site.directory;
     let accepted: usize = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8)
-            .map(|_| scope.spawn(|| usize::from(bind(&mut Client::new(directory), USER, with(HOTP[0])) == 0)))
+            .map(|_| scope.spawn(|| usize::from(bind(&mut TestClient::new(directory), USER, with(HOTP[0])) == 0)))
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });

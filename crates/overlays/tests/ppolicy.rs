@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use ironbark_directory::Started;
-use ironbark_harness::{Answer, Client, Site};
+use ironbark_harness::{DecodedAnswer, Site, TestClient};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, DerefAliases, EncodeControl, ExtendedRequest, MessageId, Request, ResponseMessage,
     Scope, SearchRequest,
@@ -47,7 +47,7 @@ fn site(policy: &str) -> Site {
     site_with(ACCESS, policy)
 }
 
-fn bind_with(client: &mut Client, dn: &str, password: &str, controls: &[&dyn EncodeControl]) -> Answer {
+fn bind_with(client: &mut TestClient, dn: &str, password: &str, controls: &[&dyn EncodeControl]) -> DecodedAnswer {
     let request = BindRequest {
         version: 3,
         name: dn.as_bytes(),
@@ -56,11 +56,11 @@ fn bind_with(client: &mut Client, dn: &str, password: &str, controls: &[&dyn Enc
     client.send(&Request::Bind(request), controls)
 }
 
-fn bind(client: &mut Client, password: &str) -> u32 {
+fn bind(client: &mut TestClient, password: &str) -> u32 {
     bind_with(client, U, password, &[]).code
 }
 
-fn ask(client: &mut Client, password: &str) -> (u32, Option<Warning>, Option<Error>) {
+fn ask(client: &mut TestClient, password: &str) -> (u32, Option<Warning>, Option<Error>) {
     let answer = bind_with(client, U, password, &[&ASK]);
     let PasswordPolicyResponse { warning, error } = answer.policy.expect("the control");
     (answer.code, warning, error)
@@ -72,24 +72,24 @@ fn state(site: &mut Site, name: &str) -> Vec<String> {
     values.map(|(_, value)| value.to_owned()).collect()
 }
 
-fn replace(client: &mut Client, password: &str, controls: &[&dyn EncodeControl]) -> Answer {
+fn replace(client: &mut TestClient, password: &str, controls: &[&dyn EncodeControl]) -> DecodedAnswer {
     client.modify_with(U, &format!("replace: userPassword\nu: {password}"), controls)
 }
 
-fn exchange(client: &mut Client, old: &str, new: &str) -> Answer {
+fn exchange(client: &mut TestClient, old: &str, new: &str) -> DecodedAnswer {
     let text = format!("delete: userPassword\nu: {old}\n-\nadd: userPassword\nu: {new}");
     client.modify_with(U, &text, &[&ASK])
 }
 
-fn refused(answer: &Answer) -> (u32, &str, Option<Error>) {
+fn refused(answer: &DecodedAnswer) -> (u32, &str, Option<Error>) {
     (answer.code, &answer.text, answer.policy.and_then(|policy| policy.error))
 }
 
-fn password_modify(client: &mut Client, old: Option<&str>, new: &str) -> Answer {
+fn password_modify(client: &mut TestClient, old: Option<&str>, new: &str) -> DecodedAnswer {
     password_modify_of(client, None, old, new)
 }
 
-fn password_modify_of(client: &mut Client, user: Option<&str>, old: Option<&str>, new: &str) -> Answer {
+fn password_modify_of(client: &mut TestClient, user: Option<&str>, old: Option<&str>, new: &str) -> DecodedAnswer {
     let request = PasswordModifyRequest {
         user_identity: user.map(str::as_bytes),
         old_password: old.map(str::as_bytes),
@@ -104,7 +104,7 @@ fn password_modify_of(client: &mut Client, user: Option<&str>, old: Option<&str>
     client.send(&Request::Extended(request), &[&ASK])
 }
 
-fn usability(client: &mut Client, base: &str) -> Option<AccountUsability> {
+fn usability(client: &mut TestClient, base: &str) -> Option<AccountUsability> {
     let request = SearchRequest {
         base: base.as_bytes(),
         scope: Scope::BaseObject,
@@ -183,7 +183,7 @@ fn old_failures_do_not_count_and_no_more_than_needed_are_kept() {
 #[test]
 fn a_burst_of_wrong_passwords_is_counted_exactly_and_locks() {
     let mut site = site("pwdLockout: TRUE\npwdMaxFailure: 30\npwdMaxRecordedFailure: 100");
-    let mut clients: Vec<Client> = (0..40).map(|_| site.connect()).collect();
+    let mut clients: Vec<TestClient> = (0..40).map(|_| site.connect()).collect();
     let mut pending = Vec::new();
     for client in &mut clients {
         let password: &[u8] = b"wrong";
@@ -323,7 +323,7 @@ fn netscapes_controls() {
     let settings = "ppolicy_send_netscape_controls on";
     let mut site = site_with(settings, "pwdMaxAge: 30\npwdExpireWarning: 10");
     let mut user = site.connect();
-    let expiry = |user: &mut Client| bind_with(user, U, "first", &[]).expiry;
+    let expiry = |user: &mut TestClient| bind_with(user, U, "first", &[]).expiry;
     assert_eq!(expiry(&mut user), None);
     wait(&site, 25);
     assert_eq!(expiry(&mut user).as_deref(), Some("2.16.840.1.113730.3.4.5 5"));

@@ -5,7 +5,7 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
-use ironbark_harness::{Answer, Client, Site};
+use ironbark_harness::{DecodedAnswer, Site, TestClient};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, EncodeControl, ExtendedRequest, Request, Scope,
     controls::{Control, ProxiedAuthorization},
@@ -38,7 +38,7 @@ fn site(policy: &str) -> Site {
     site
 }
 
-fn bind(client: &mut Client, authentication: Authentication<'_>) -> u32 {
+fn bind(client: &mut TestClient, authentication: Authentication<'_>) -> u32 {
     let is_simple = matches!(authentication, Authentication::Simple(_));
     let request = BindRequest {
         version: 3,
@@ -48,12 +48,12 @@ fn bind(client: &mut Client, authentication: Authentication<'_>) -> u32 {
     client.send(&Request::Bind(request), &[]).code
 }
 
-fn simple(client: &mut Client, password: &str) -> u32 {
+fn simple(client: &mut TestClient, password: &str) -> u32 {
     bind(client, Authentication::Simple(password.as_bytes()))
 }
 
 /// Binds as Ann, with an authorization identity.
-fn plain(client: &mut Client, authorization: &str, password: &str) -> u32 {
+fn plain(client: &mut TestClient, authorization: &str, password: &str) -> u32 {
     let message = format!("{authorization}\0ann\0{password}");
     let authentication = Authentication::Sasl {
         mechanism: b"PLAIN",
@@ -62,11 +62,11 @@ fn plain(client: &mut Client, authorization: &str, password: &str) -> u32 {
     bind(client, authentication)
 }
 
-fn change(client: &mut Client, dn: &str, controls: &[&dyn EncodeControl]) -> Answer {
+fn change(client: &mut TestClient, dn: &str, controls: &[&dyn EncodeControl]) -> DecodedAnswer {
     client.modify_with(dn, "replace: userPassword\nu: second", controls)
 }
 
-fn change_by_operation(client: &mut Client, dn: &str, controls: &[&dyn EncodeControl]) -> Answer {
+fn change_by_operation(client: &mut TestClient, dn: &str, controls: &[&dyn EncodeControl]) -> DecodedAnswer {
     let request = PasswordModifyRequest {
         user_identity: Some(dn.as_bytes()),
         old_password: None,
@@ -81,7 +81,7 @@ fn change_by_operation(client: &mut Client, dn: &str, controls: &[&dyn EncodeCon
     client.send(&Request::Extended(request), controls)
 }
 
-fn is_restricted(client: &mut Client) -> bool {
+fn is_restricted(client: &mut TestClient) -> bool {
     let read = client.search_as_self("dc=ex", Scope::BaseObject, "(objectClass=*)", &["*"]);
     read.brief() == RESTRICTED
 }

@@ -7,7 +7,7 @@
     reason = "a test that cannot go on fails"
 )]
 
-use ironbark_harness::{Client, Site, staying::Staying};
+use ironbark_harness::{Site, TestClient, staying::Staying};
 use ironbark_ldap_proto::{
     DecodeLimits, DerefAliases, EncodeControl, Filter, MessageId, Request, Response, ResponseMessage, Scope,
     SearchRequest,
@@ -34,7 +34,7 @@ const ALL: PersistentSearch = PersistentSearch {
 
 /// A client that watches, and what it was sent: a line for each message.
 struct Watcher {
-    client: Client,
+    client: TestClient,
     staying: Staying,
 }
 

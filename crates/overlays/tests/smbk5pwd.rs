@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ironbark_harness::{Answer, Client, Site};
+use ironbark_harness::{DecodedAnswer, Site, TestClient};
 use ironbark_ldap_proto::{
     ExtendedRequest, Request,
     extended::password_modify::{OID, PasswordModifyRequest},
@@ -30,7 +30,7 @@ fn site(lines: &str) -> Site {
     site
 }
 
-fn set(client: &mut Client, new: &[u8]) -> Answer {
+fn set(client: &mut TestClient, new: &[u8]) -> DecodedAnswer {
     let request = PasswordModifyRequest {
         user_identity: Some(USER.as_bytes()),
         old_password: None,

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ironbark_harness::{Client, Site};
+use ironbark_harness::{Site, TestClient};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, CompareRequest, ExtendedRequest, Request,
     extended::password_modify::{OID, PasswordModifyRequest},
@@ -40,7 +40,7 @@ fn site(password: &str) -> Site {
     site_of("overlay totp", password)
 }
 
-fn bind(client: &mut Client, password: &str) -> u32 {
+fn bind(client: &mut TestClient, password: &str) -> u32 {
     let request = BindRequest {
         version: 3,
         name: USER.as_bytes(),

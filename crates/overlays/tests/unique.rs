@@ -31,7 +31,7 @@ fn refusal(filter: &str) -> (u32, String) {
     (19, format!("non-unique attributes found with {filter}"))
 }
 
-fn owned(answer: &ironbark_harness::Answer) -> (u32, String) {
+fn owned(answer: &ironbark_harness::DecodedAnswer) -> (u32, String) {
     (answer.code, answer.text.clone())
 }
 

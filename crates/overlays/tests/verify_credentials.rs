@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use ironbark_directory::Started;
-use ironbark_harness::{Answer, Client, Site};
+use ironbark_harness::{DecodedAnswer, Site, TestClient};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, DecodeLimits, ExtendedRequest, List, MessageId, RawControl, Request, Response,
     ResponseMessage, Scope,
@@ -84,13 +84,13 @@ fn sasl<'a>(cookie: Option<&'a [u8]>, mechanism: &'a str, message: Option<&'a [u
     }
 }
 
-fn ask(client: &mut Client, request: &VerifyCredentialsRequest<'_>) -> Verified {
+fn ask(client: &mut TestClient, request: &VerifyCredentialsRequest<'_>) -> Verified {
     let mut value = Vec::new();
     request.encode(&mut value);
     ask_raw(client, Some(&value))
 }
 
-fn ask_raw(client: &mut Client, value: Option<&[u8]>) -> Verified {
+fn ask_raw(client: &mut TestClient, value: Option<&[u8]>) -> Verified {
     let request = ExtendedRequest {
         name: OID.as_bytes(),
         value,
@@ -127,14 +127,14 @@ fn verified(octets: &[u8]) -> Verified {
 }
 
 /// Result code alone; that of the operation and that of the bind are the same.
-fn code(client: &mut Client, name: &str, password: &str) -> u32 {
+fn code(client: &mut TestClient, name: &str, password: &str) -> u32 {
     let verified = ask(client, &simple(name, password));
     let bind = verified.bind.expect("a bind was tried");
     assert_eq!((bind.code, &bind.text), (verified.code, &verified.text));
     verified.code
 }
 
-fn who(client: &mut Client) -> String {
+fn who(client: &mut TestClient) -> String {
     let request = ExtendedRequest {
         name: who_am_i::OID.as_bytes(),
         value: None,
@@ -144,11 +144,11 @@ fn who(client: &mut Client) -> String {
     String::from_utf8(answer.value.unwrap_or_default()).unwrap()
 }
 
-fn bind_as(client: &mut Client, name: &str, password: &str) -> Answer {
+fn bind_as(client: &mut TestClient, name: &str, password: &str) -> DecodedAnswer {
     bind_with(client, name, Authentication::Simple(password.as_bytes()))
 }
 
-fn bind_with(client: &mut Client, name: &str, authentication: Authentication<'_>) -> Answer {
+fn bind_with(client: &mut TestClient, name: &str, authentication: Authentication<'_>) -> DecodedAnswer {
     let request = BindRequest {
         version: 3,
         name: name.as_bytes(),
@@ -157,7 +157,7 @@ fn bind_with(client: &mut Client, name: &str, authentication: Authentication<'_>
     client.send(&Request::Bind(request), &[])
 }
 
-fn set_password(client: &mut Client, password: &str) {
+fn set_password(client: &mut TestClient, password: &str) {
     let mut value = Vec::new();
     PasswordModifyRequest {
         user_identity: Some(U.as_bytes()),
@@ -382,7 +382,7 @@ fn overlays_that_decide_before_binds_are_not_bypassed() {
 }
 
 /// One step, which leaves the negotiation unfinished; its cookie.
-fn goes_on(client: &mut Client, request: &VerifyCredentialsRequest<'_>) -> Vec<u8> {
+fn goes_on(client: &mut TestClient, request: &VerifyCredentialsRequest<'_>) -> Vec<u8> {
     let verified = ask(client, request);
     assert_eq!(verified.code, 14, "{verified:?}");
     let bind = verified.bind.unwrap();
@@ -420,8 +420,8 @@ fn a_sasl_negotiation_goes_on_by_its_cookie() {
 fn a_negotiation_ends_with_the_next_request_without_its_cookie_and_with_a_bind() {
     let mut site = sasl_site();
     let mut other = site.connect();
-    let continues = |site: &mut Client, cookie: &[u8]| ask(site, &sasl(Some(cookie), "LOGIN", Some(b"u"))).code;
-    let begins = |site: &mut Client| goes_on(site, &sasl(None, "LOGIN", None));
+    let continues = |site: &mut TestClient, cookie: &[u8]| ask(site, &sasl(Some(cookie), "LOGIN", Some(b"u"))).code;
+    let begins = |site: &mut TestClient| goes_on(site, &sasl(None, "LOGIN", None));
 
     let first = begins(&mut site);
     assert_eq!(continues(&mut other, &first), 2, "it is that of another connection");

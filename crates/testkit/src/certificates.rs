@@ -12,7 +12,7 @@ use crate::{Layout, TestkitError};
 
 /// An authority that signs certificates.
 #[derive(Debug)]
-pub struct Authority {
+pub struct CertificateAuthority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     name: String,
     next_serial: u64,
@@ -20,7 +20,7 @@ pub struct Authority {
 
 /// A certificate with its private key.
 #[derive(Debug)]
-pub struct Identity {
+pub struct TestCertificate {
     /// PEM.
     pub certificate: String,
     /// DER.
@@ -46,7 +46,7 @@ fn name(parts: &[(DnType, &str)]) -> DistinguishedName {
     name
 }
 
-impl Authority {
+impl CertificateAuthority {
     /// A root called `cn=<name>,o=Example`.
     pub fn new(title: &str) -> Result<Self, TestkitError> {
         let mut parameters = authority(title);
@@ -90,18 +90,18 @@ impl Authority {
     }
 
     /// A server's certificate, for localhost and 127.0.0.1.
-    pub fn server(&mut self) -> Result<Identity, TestkitError> {
+    pub fn server(&mut self) -> Result<TestCertificate, TestkitError> {
         self.server_named("localhost", &["localhost", "127.0.0.1"])
     }
 
     /// A server's certificate with this common name, and these names in its subjectAltName; without any, it has none.
-    pub fn server_named(&mut self, common_name: &str, names: &[&str]) -> Result<Identity, TestkitError> {
+    pub fn server_named(&mut self, common_name: &str, names: &[&str]) -> Result<TestCertificate, TestkitError> {
         let parameters = server(common_name, names)?;
         self.sign(parameters)
     }
 
     /// As [`server`](Self::server), but it was valid in 2020 alone.
-    pub fn expired_server(&mut self) -> Result<Identity, TestkitError> {
+    pub fn expired_server(&mut self) -> Result<TestCertificate, TestkitError> {
         let mut parameters = server("localhost", &["localhost", "127.0.0.1"])?;
         parameters.not_before = date_time_ymd(2020, 1, 1);
         parameters.not_after = date_time_ymd(2021, 1, 1);
@@ -109,7 +109,7 @@ impl Authority {
     }
 
     /// The certificate of `cn=<name>,ou=People,o=Example`.
-    pub fn client(&mut self, common_name: &str) -> Result<Identity, TestkitError> {
+    pub fn client(&mut self, common_name: &str) -> Result<TestCertificate, TestkitError> {
         self.client_called(&[
             (DnType::OrganizationName, "Example"),
             (DnType::OrganizationalUnitName, "People"),
@@ -118,24 +118,24 @@ impl Authority {
     }
 
     /// The certificate of a client whose subject is empty.
-    pub fn nameless_client(&mut self) -> Result<Identity, TestkitError> {
+    pub fn nameless_client(&mut self) -> Result<TestCertificate, TestkitError> {
         self.client_called(&[])
     }
 
-    fn client_called(&mut self, parts: &[(DnType, &str)]) -> Result<Identity, TestkitError> {
+    fn client_called(&mut self, parts: &[(DnType, &str)]) -> Result<TestCertificate, TestkitError> {
         let mut parameters = CertificateParams::new(vec!["client.example.com".to_owned()]).map_err(failed)?;
         parameters.distinguished_name = name(parts);
         parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         self.sign(parameters)
     }
 
-    fn sign(&mut self, mut parameters: CertificateParams) -> Result<Identity, TestkitError> {
+    fn sign(&mut self, mut parameters: CertificateParams) -> Result<TestCertificate, TestkitError> {
         let serial = self.serial();
         parameters.serial_number = Some(SerialNumber::from(serial));
         let key = KeyPair::generate().map_err(failed)?;
         let issuer: &Issuer<'_, KeyPair> = &self.issuer;
         let certificate = parameters.signed_by(&key, issuer).map_err(failed)?;
-        Ok(Identity {
+        Ok(TestCertificate {
             certificate: certificate.pem(),
             certificate_der: certificate.der().to_vec(),
             key: key.serialize_pem(),
@@ -145,7 +145,7 @@ impl Authority {
     }
 
     /// A revocation list of these certificates, as PEM.
-    pub fn revocation_list(&mut self, revoked: &[&Identity]) -> Result<String, TestkitError> {
+    pub fn revocation_list(&mut self, revoked: &[&TestCertificate]) -> Result<String, TestkitError> {
         let revoked = revoked.iter().map(|identity| RevokedCertParams {
             serial_number: SerialNumber::from(identity.serial),
             revocation_time: date_time_ymd(2024, 1, 1),
@@ -182,7 +182,7 @@ fn authority(title: &str) -> CertificateParams {
     parameters
 }
 
-impl Identity {
+impl TestCertificate {
     /// Writes `<name>.crt` and `<name>.key`.
     pub fn write(&self, layout: &Layout, file: &str) -> Result<(), TestkitError> {
         layout.write(&format!("{file}.crt"), &self.certificate)?;
@@ -191,7 +191,7 @@ impl Identity {
             .map(|_: std::path::PathBuf| ())
     }
 
-    /// Environment variables that make a client of ldap-utils present the files of [`Identity::write`].
+    /// Environment variables that make a client of ldap-utils present the files of [`TestCertificate::write`].
     pub fn environment(layout: &Layout, file: &str) -> [(&'static str, String); 2] {
         let text = |path: &Path| path.display().to_string();
         [

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::binary::installed;
-use crate::{Outcome, Server, TestkitError, command};
+use crate::{ProgramOutput, Server, TestkitError, command};
 
 /// The identity of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Server {
         credentials: &Credentials<'_>,
         arguments: &[&str],
         input: &str,
-    ) -> Result<Outcome, TestkitError> {
+    ) -> Result<ProgramOutput, TestkitError> {
         let outcome = self.run_client(program, credentials, arguments, input)?;
         if self.may_go_back(program, input, &outcome) {
             self.go_back(credentials)?;
@@ -53,7 +53,7 @@ impl Server {
         credentials: &Credentials<'_>,
         arguments: &[&str],
         input: &str,
-    ) -> Result<Outcome, TestkitError> {
+    ) -> Result<ProgramOutput, TestkitError> {
         let mut command = Command::new(installed(&format!("/usr/bin/{program}"))?);
         command.env_clear().env("LDAPNOINIT", "1").env("LC_ALL", "C");
         match credentials {
@@ -75,7 +75,7 @@ impl Server {
         environment: &[(&str, &str)],
         arguments: &[&str],
         input: &str,
-    ) -> Result<Outcome, TestkitError> {
+    ) -> Result<ProgramOutput, TestkitError> {
         let mut command = Command::new(installed(&format!("/usr/bin/{program}"))?);
         command
             .env_clear()
@@ -91,7 +91,7 @@ impl Server {
 
     /// Runs a Python script that may `import ldap`. It finds `LDAP_URL`, `LDAPI_URL`, `ROOT_DN` and `ROOT_PASSWORD` in
     /// its environment.
-    pub fn python(&self, script: &str) -> Result<Outcome, TestkitError> {
+    pub fn python(&self, script: &str) -> Result<ProgramOutput, TestkitError> {
         // Not the first python3 of PATH: python3-ldap belongs to the system's python3.
         let mut command = Command::new(installed("/usr/bin/python3")?);
         command.env_clear().env("LDAPNOINIT", "1").env("LC_ALL", "C.UTF-8");

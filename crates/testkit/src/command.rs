@@ -8,7 +8,7 @@ use crate::TestkitError;
 
 /// The output of a program and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ProgramOutput {
     /// The command line, for messages.
     pub command: String,
     /// How it ended.
@@ -19,7 +19,7 @@ pub struct Outcome {
     pub stderr: String,
 }
 
-impl Outcome {
+impl ProgramOutput {
     /// The exit status; the LDAP result code for the clients of ldap-utils. `None` when a signal ended it.
     pub fn code(&self) -> Option<i32> {
         self.status.code()
@@ -45,7 +45,7 @@ impl Outcome {
 }
 
 /// Runs a command with `input` on its stdin.
-pub(crate) fn run(command: &mut Command, input: &[u8]) -> Result<Outcome, TestkitError> {
+pub(crate) fn run(command: &mut Command, input: &[u8]) -> Result<ProgramOutput, TestkitError> {
     let line = command_line(command);
     let failed = || TestkitError::io(format!("cannot run {line}"));
     let mut child = command
@@ -65,7 +65,7 @@ pub(crate) fn run(command: &mut Command, input: &[u8]) -> Result<Outcome, Testki
         child.wait_with_output()
     })
     .map_err(failed())?;
-    Ok(Outcome {
+    Ok(ProgramOutput {
         command: line,
         status: output.status,
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

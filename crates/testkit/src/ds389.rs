@@ -7,7 +7,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use crate::{Layout, Outcome, TestkitError, binary::installed, command, server::free_port, wait};
+use crate::{Layout, ProgramOutput, TestkitError, binary::installed, command, server::free_port, wait};
 
 /// A 389 Directory Server with an empty database `dc=example,dc=com` and a change log with unique IDs. It listens on a
 /// loopback port, with its files in a directory of its own. Dropping it ends its own process.
@@ -169,7 +169,7 @@ impl Ds389 {
 
     /// Runs a program of ldap-utils against this server, as [`Ds389::ROOT`]. ldapsearch gets `-LLL` and does not fold
     /// its lines.
-    pub fn client(&self, program: &str, arguments: &[&str], input: &str) -> Result<Outcome, TestkitError> {
+    pub fn client(&self, program: &str, arguments: &[&str], input: &str) -> Result<ProgramOutput, TestkitError> {
         let mut command = Command::new(installed(&format!("/usr/bin/{program}"))?);
         command.env_clear().env("LDAPNOINIT", "1").env("LC_ALL", "C");
         command.args(["-x", "-H", &self.url(), "-D", Self::ROOT, "-w", "secret"]);

@@ -5,7 +5,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use crate::{Layout, Outcome, TestkitError, binary::installed, command, wait};
+use crate::{Layout, ProgramOutput, TestkitError, binary::installed, command, wait};
 
 /// A KDC of the realm `EXAMPLE.COM` with users `ann` and `ann/admin`, whose password is `pencil`, and the service
 /// `ldap/localhost`.
@@ -63,7 +63,9 @@ impl Kdc {
     pub fn log_in(&self, user: &str, cache: &str) -> Result<(), TestkitError> {
         let mut kinit = program(&self.layout, "/usr/bin/kinit")?;
         kinit.args(["-c", &self.file(cache), user]);
-        command::run(&mut kinit, b"pencil\n")?.success().map(|_: Outcome| ())
+        command::run(&mut kinit, b"pencil\n")?
+            .success()
+            .map(|_: ProgramOutput| ())
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use crate::{Layout, Outcome, TestkitError, binary::installed, command, wait};
+use crate::{Layout, ProgramOutput, TestkitError, binary::installed, command, wait};
 
 /// A Samba domain controller of the domain `example.com` (`dc=example,dc=com`), without DNS, Kerberos and files. It
 /// listens on a loopback address of its own, on the ports of LDAP, for which it must be root. Dropping it ends its own
@@ -120,7 +120,7 @@ impl SambaDc {
 
     /// Runs a program of ldap-utils against this server, as [`SambaDc::ROOT`]. ldapsearch gets `-LLL` and does not fold
     /// its lines.
-    pub fn client(&self, program: &str, arguments: &[&str], input: &str) -> Result<Outcome, TestkitError> {
+    pub fn client(&self, program: &str, arguments: &[&str], input: &str) -> Result<ProgramOutput, TestkitError> {
         let mut command = Command::new(installed(&format!("/usr/bin/{program}"))?);
         command.env_clear().env("LDAPNOINIT", "1").env("LC_ALL", "C");
         command.args(["-x", "-H", &self.url(), "-D", Self::ROOT, "-w", PASSWORD]);

@@ -41,33 +41,33 @@ pub struct Script {
     /// What it shows.
     pub purpose: String,
     /// The slapd.conf.
-    pub configuration: Given,
+    pub configuration: ScriptText,
     /// LDIF for slapadd.
-    pub content: Given,
+    pub content: ScriptText,
     /// Entries of an answer may come in any order.
     pub is_unordered: bool,
     /// Why the answers are not those of slapd.
     pub ours: Option<String>,
     /// In order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScriptStep>,
 }
 
 /// A text that stands in the scenario, or in a file that scenarios share.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Given {
+pub enum ScriptText {
     /// Lines of the scenario; may be none.
     Here(String),
     /// The name of a file.
     File(String),
 }
 
-impl Default for Given {
+impl Default for ScriptText {
     fn default() -> Self {
         Self::Here(String::new())
     }
 }
 
-impl Given {
+impl ScriptText {
     fn push(&mut self, line: &str) {
         if let Self::Here(text) = self {
             text.push_str(line.strip_prefix(' ').unwrap_or(line));
@@ -97,7 +97,7 @@ impl Given {
 
 /// A command and its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Step {
+pub struct ScriptStep {
     /// The program of ldap-utils and its arguments, without those that name the server; or `pdu`.
     pub words: Vec<String>,
     /// Standard input.
@@ -117,9 +117,9 @@ impl Script {
             let wrong = |reason: &str| Err(format!("line {number}: {reason}"));
             if let Some(command) = line.strip_prefix("$ ") {
                 let words = split(command).ok_or_else(|| format!("line {number}: a quote is open"))?;
-                script.steps.push(Step {
+                script.steps.push(ScriptStep {
                     words,
-                    ..Step::default()
+                    ..ScriptStep::default()
                 });
                 continue;
             }
@@ -158,9 +158,9 @@ impl Script {
             }
             ("|", _) => self.configuration.push(rest),
             ("+", _) => self.content.push(rest),
-            (_, Some(("conf", name))) => self.configuration = Given::File(name.to_owned()),
+            (_, Some(("conf", name))) => self.configuration = ScriptText::File(name.to_owned()),
             (_, Some(("ours", reason))) => self.ours = Some(reason.to_owned()),
-            (_, Some(("data", name))) => self.content = Given::File(name.to_owned()),
+            (_, Some(("data", name))) => self.content = ScriptText::File(name.to_owned()),
             _ if line == "unordered" => self.is_unordered = true,
             _ => return line.is_empty(),
         }
@@ -278,8 +278,8 @@ mod tests {
         let script = Script::parse(TEXT).unwrap();
         assert_eq!(script.purpose, "One line.\nAnd another.");
         assert!(script.is_unordered);
-        assert_eq!(script.configuration, Given::File("a.conf".to_owned()));
-        assert_eq!(script.content, Given::Here("dn: x\n\ndn: y\n".to_owned()));
+        assert_eq!(script.configuration, ScriptText::File("a.conf".to_owned()));
+        assert_eq!(script.content, ScriptText::Here("dn: x\n\ndn: y\n".to_owned()));
         let [search, modify] = script.steps.as_slice() else {
             panic!("{script:?}")
         };

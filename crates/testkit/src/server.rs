@@ -13,7 +13,7 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::{Credentials, Flavor, Layout, Outcome, TestkitError, Tool, command, wait};
+use crate::{Credentials, Flavor, Layout, ProgramOutput, TestkitError, Tool, command, wait};
 
 /// Where a server listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -277,7 +277,7 @@ index objectClass,cn,uid eq
     }
 
     /// Runs a slap tool of the same flavor on this configuration (`-f`).
-    pub fn tool(&self, tool: Tool, arguments: &[&str], input: &str) -> Result<Outcome, TestkitError> {
+    pub fn tool(&self, tool: Tool, arguments: &[&str], input: &str) -> Result<ProgramOutput, TestkitError> {
         let config = self.config_path();
         let mut all = vec!["-f", config.to_str().unwrap_or_default()];
         all.extend(arguments);
@@ -290,17 +290,17 @@ index objectClass,cn,uid eq
     }
 
     /// ldapsearch as anonymous, with unfolded LDIF as its output.
-    pub fn search(&self, arguments: &[&str]) -> Result<Outcome, TestkitError> {
+    pub fn search(&self, arguments: &[&str]) -> Result<ProgramOutput, TestkitError> {
         self.client("ldapsearch", &Credentials::Anonymous, arguments, "")
     }
 
     /// ldapadd of LDIF records as [`Credentials::ROOT`].
-    pub fn ldapadd(&self, ldif: &str) -> Result<Outcome, TestkitError> {
+    pub fn ldapadd(&self, ldif: &str) -> Result<ProgramOutput, TestkitError> {
         self.client("ldapadd", &Credentials::ROOT, &[], ldif)
     }
 
     /// ldapmodify with LDIF change records as [`Credentials::ROOT`].
-    pub fn ldapmodify(&self, ldif: &str) -> Result<Outcome, TestkitError> {
+    pub fn ldapmodify(&self, ldif: &str) -> Result<ProgramOutput, TestkitError> {
         self.client("ldapmodify", &Credentials::ROOT, &[], ldif)
     }
 

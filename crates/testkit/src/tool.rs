@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use crate::binary::installed;
-use crate::{Flavor, Outcome, TestkitError, command};
+use crate::{Flavor, ProgramOutput, TestkitError, command};
 
 /// A slap tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,7 +49,7 @@ impl Tool {
     }
 
     /// Runs it under its own name.
-    pub fn run(self, flavor: Flavor, arguments: &[&str], input: &str) -> Result<Outcome, TestkitError> {
+    pub fn run(self, flavor: Flavor, arguments: &[&str], input: &str) -> Result<ProgramOutput, TestkitError> {
         let name = self.program_name();
         let mut command = match flavor {
             Flavor::Ironbark => Command::new(flavor.program()?),
@@ -65,7 +65,7 @@ impl Tool {
         before: &[&str],
         arguments: &[&str],
         input: &str,
-    ) -> Result<Outcome, TestkitError> {
+    ) -> Result<ProgramOutput, TestkitError> {
         let name = self.program_name().trim_start_matches("slap");
         let mut command = Command::new(flavor.program()?);
         command.arg0("slapd").args(before).args(["-T", name]).args(arguments);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Credentials, Outcome, Server, TestkitError};
+use crate::{Credentials, ProgramOutput, Server, TestkitError};
 
 /// The steps of a scenario with their exit status, output and error messages. Ports and directories are replaced by
 /// fixed words, so that two servers give the same text when they answer the same.
@@ -83,7 +83,7 @@ impl<'a> Transcript<'a> {
     }
 
     /// Records an outcome under a title.
-    pub fn note(&mut self, title: &str, outcome: &Outcome) {
+    pub fn note(&mut self, title: &str, outcome: &ProgramOutput) {
         let answer = format!(
             "= exit {}\n{}\n{}\n",
             status(outcome),
@@ -97,7 +97,7 @@ impl<'a> Transcript<'a> {
     }
 
     /// An outcome as it stands in a [`crate::Script`].
-    pub(crate) fn marked(&self, outcome: &Outcome) -> String {
+    pub(crate) fn marked(&self, outcome: &ProgramOutput) -> String {
         let mut text = self.blocks(&outcome.stdout);
         if !text.is_empty() {
             text.push('\n');
@@ -132,7 +132,7 @@ impl<'a> Transcript<'a> {
 }
 
 /// The exit status.
-fn status(outcome: &Outcome) -> String {
+fn status(outcome: &ProgramOutput) -> String {
     outcome
         .code()
         .map_or_else(|| "signal".to_owned(), |code| code.to_string())

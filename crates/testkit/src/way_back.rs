@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::{Credentials, Flavor, Outcome, Server, TestkitError, Tool};
+use crate::{Credentials, Flavor, ProgramOutput, Server, TestkitError, Tool};
 
 /// Where Debian's slapd has its modules.
 const MODULES: &str = "/usr/lib/ldap";
@@ -20,7 +20,7 @@ impl Server {
     }
 
     /// Whether a program has just changed cn=config of a server whose configuration slapd should read.
-    pub(crate) fn may_go_back(&self, program: &str, input: &str, outcome: &Outcome) -> bool {
+    pub(crate) fn may_go_back(&self, program: &str, input: &str, outcome: &ProgramOutput) -> bool {
         let changes = matches!(program, "ldapadd" | "ldapmodify" | "ldapdelete" | "ldapmodrdn");
         let is_ours = self.flavor() == Flavor::Ironbark && !self.is_beyond_slapd;
         let names_it = input.contains("cn=config") || outcome.command.contains(",cn=config");

@@ -142,14 +142,14 @@ const MAX_CHAIN: usize = 10;
 
 #[cfg(test)]
 mod tests {
-    use ironbark_testkit::{Authority, Layout};
+    use ironbark_testkit::{CertificateAuthority, Layout};
 
     use super::*;
 
     #[test]
     fn files_give_what_they_hold_or_say_what_they_lack() {
         let layout = Layout::new().unwrap();
-        let mut root = Authority::new("Root").unwrap();
+        let mut root = CertificateAuthority::new("Root").unwrap();
         root.server().unwrap().write(&layout, "server").unwrap();
         let (certificate, key) = (layout.join("server.crt"), layout.join("server.key"));
         assert_eq!(certificates(&certificate).unwrap().len(), 1);
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn issuers_are_appended_up_to_the_root() {
         let layout = Layout::new().unwrap();
-        let mut root = Authority::new("Root").unwrap();
+        let mut root = CertificateAuthority::new("Root").unwrap();
         let mut middle = root.subordinate("Middle").unwrap();
         let own = middle.server().unwrap();
         let text = format!("{}{}", root.certificate(), middle.certificate());

@@ -1,6 +1,6 @@
 //! slapacl: its output equals Debian's, followed by the deciding rule, with file, line and clause.
 
-use ironbark_testkit::{Flavor, Outcome, Server, Tool};
+use ironbark_testkit::{Flavor, ProgramOutput, Server, Tool};
 
 /// Behind the seven lines of a line of the schema each, two of files, and `database mdb` with its settings.
 const GLOBAL: &str = "\
@@ -51,7 +51,7 @@ fn server(flavor: Flavor) -> Server {
     server
 }
 
-fn acl(server: &Server, arguments: &[&str]) -> Outcome {
+fn acl(server: &Server, arguments: &[&str]) -> ProgramOutput {
     server.tool(Tool::Acl, arguments, "").unwrap()
 }
 
@@ -208,7 +208,7 @@ fn the_deciding_rule_is_shown_behind_what_slapd_says() {
 #[test]
 fn every_value_of_an_entry_is_shown_but_for_passwords() {
     let (theirs, ours) = (server(Flavor::OpenLdap), server(Flavor::Ironbark));
-    let lines = |outcome: &Outcome| {
+    let lines = |outcome: &ProgramOutput| {
         let answers = outcome.stderr.lines().filter(|line| !line.starts_with('\t'));
         // Each server makes these for itself.
         let own = ["entryUUID=", "entryCSN=", "createTimestamp=", "modifyTimestamp="];

@@ -2,7 +2,7 @@
 //! assume. Debian's slapauth gives the same output where it needs no entry. Its database is not open then, so it finds
 //! nothing, or ends with a failed assertion.
 
-use ironbark_testkit::{Flavor, Outcome, Server, Tool};
+use ironbark_testkit::{Flavor, ProgramOutput, Server, Tool};
 
 const SETTINGS: &str = "\
 authz-policy to
@@ -36,7 +36,7 @@ fn server(flavor: Flavor) -> Server {
     server
 }
 
-fn ask(server: &Server, arguments: &[&str]) -> Outcome {
+fn ask(server: &Server, arguments: &[&str]) -> ProgramOutput {
     server.tool(Tool::Auth, arguments, "").unwrap()
 }
 

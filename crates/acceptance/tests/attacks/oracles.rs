@@ -1,15 +1,15 @@
 //! The content of an attribute that may not be read: no request may reveal it, not even by yes or no.
 
-use ironbark_testkit::{Credentials, Flavor, Outcome, Server};
+use ironbark_testkit::{Credentials, Flavor, ProgramOutput, Server};
 
 use crate::attacks::site::{ANN, BASE, BOB, BOSS, DATA, NOBODY, run, site, site_holding, site_with, user};
 
-fn search(server: &Server, who: &Credentials<'_>, arguments: &[&str]) -> Outcome {
+fn search(server: &Server, who: &Credentials<'_>, arguments: &[&str]) -> ProgramOutput {
     run(server, who, "ldapsearch", &[&["-b", BASE], arguments].concat(), "")
 }
 
 #[track_caller]
-fn assert_no_secret(outcome: &Outcome) {
+fn assert_no_secret(outcome: &ProgramOutput) {
     let text = format!("{}{}", outcome.stdout, outcome.stderr);
     for secret in [
         "annspass",

@@ -1,6 +1,6 @@
 //! A directory with hidden entries, and its clients.
 
-use ironbark_testkit::{Credentials, Flavor, Outcome, Server};
+use ironbark_testkit::{Credentials, Flavor, ProgramOutput, Server};
 
 pub(crate) const BASE: &str = "dc=example,dc=com";
 pub(crate) const ANN: &str = "uid=ann,ou=people,dc=example,dc=com";
@@ -131,13 +131,19 @@ pub(crate) fn user(dn: &str) -> Credentials<'_> {
 }
 
 /// The output of a client of ldap-utils.
-pub(crate) fn run(server: &Server, who: &Credentials<'_>, program: &str, arguments: &[&str], input: &str) -> Outcome {
+pub(crate) fn run(
+    server: &Server,
+    who: &Credentials<'_>,
+    program: &str,
+    arguments: &[&str],
+    input: &str,
+) -> ProgramOutput {
     server.client(program, who, arguments, input).unwrap()
 }
 
 /// Exit status, answer and error, with one name replaced by another, so that the answers about two entries can be
 /// compared.
-pub(crate) fn told(outcome: &Outcome, name: &str) -> (Option<i32>, String, String) {
+pub(crate) fn told(outcome: &ProgramOutput, name: &str) -> (Option<i32>, String, String) {
     let rdn = name.split(',').next().unwrap();
     let plain = |text: &str| text.replace(name, "NAME").replace(rdn, "RDN");
     (outcome.code(), plain(&outcome.stdout), plain(&outcome.stderr))

@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use ironbark_testkit::{Authority, Flavor, Listen, Server};
+use ironbark_testkit::{CertificateAuthority, Flavor, Listen, Server};
 
 use crate::attacks::{
     site::template,
@@ -22,7 +22,7 @@ fn secured(lines: &str) -> Server {
     let mut server = Server::prepare(Flavor::Ironbark, &template(files, lines))
         .unwrap()
         .listening_on(Listen::Tls);
-    let mut authority = Authority::new("Test CA").unwrap();
+    let mut authority = CertificateAuthority::new("Test CA").unwrap();
     server.layout().write("ca.crt", authority.certificate()).unwrap();
     authority.server().unwrap().write(server.layout(), "server").unwrap();
     server.launch().unwrap();

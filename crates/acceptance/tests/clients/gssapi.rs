@@ -5,7 +5,7 @@ use std::{
     net::TcpStream,
 };
 
-use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Outcome, Server, wait};
+use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, ProgramOutput, Server, wait};
 
 use super::{prepared, program, succeed};
 
@@ -44,7 +44,7 @@ impl Kdc {
     }
 
     /// Runs a client with the ticket of a file.
-    fn client(&self, server: &Server, cache: &str, (name, arguments): (&str, &[&str])) -> Outcome {
+    fn client(&self, server: &Server, cache: &str, (name, arguments): (&str, &[&str])) -> ProgramOutput {
         let (configuration, cache) = (self.file("krb5.conf"), self.file(cache));
         let authority = server.layout().join("ca.crt").display().to_string();
         let environment = [

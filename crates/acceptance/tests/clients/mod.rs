@@ -16,7 +16,7 @@ mod sssd;
 
 use std::{path::Path, process::Command};
 
-use ironbark_testkit::{Authority, Flavor, Listen, Server};
+use ironbark_testkit::{CertificateAuthority, Flavor, Listen, Server};
 
 /// The people of the directory are the users of SASL, and so are certificates of `ou=People,o=Example`.
 const GLOBAL: &str = "\
@@ -46,7 +46,7 @@ fn prepared(flavor: Flavor, (global, of_database): (&str, &str)) -> Server {
     let template = Server::people_config(&global, of_database);
     let server = Server::prepare(flavor, &template).unwrap().listening_on(Listen::Tls);
     let layout = server.layout();
-    let mut authority = Authority::new("Test CA").unwrap();
+    let mut authority = CertificateAuthority::new("Test CA").unwrap();
     layout.write("ca.crt", authority.certificate()).unwrap();
     authority.server().unwrap().write(layout, "server").unwrap();
     authority.client("ann").unwrap().write(layout, "ann").unwrap();

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use ironbark_testkit::{Credentials, Etcd, Flavor, Outcome, Server, Tool, wait};
+use ironbark_testkit::{Credentials, Etcd, Flavor, ProgramOutput, Server, Tool, wait};
 
 use crate::cluster::{
     TOP,
@@ -57,7 +57,7 @@ fn started(etcd: &Etcd, count: usize) -> Vec<Server> {
     (0..count).map(begin).collect()
 }
 
-fn modify(server: &Server, change: &str) -> Outcome {
+fn modify(server: &Server, change: &str) -> ProgramOutput {
     server.client("ldapmodify", &CONFIG, &[], change).unwrap()
 }
 

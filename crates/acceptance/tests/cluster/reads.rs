@@ -1,10 +1,10 @@
 //! Reads that must not be old (RFC 6171).
 
-use ironbark_testkit::{Credentials, Etcd, Flavor, Outcome, Server, wait};
+use ironbark_testkit::{Credentials, Etcd, Flavor, ProgramOutput, Server, wait};
 
 use crate::cluster::{TOP, assert_equal, configuration, node, nodes, person};
 
-pub(crate) fn newest(server: &Server, filter: &str) -> Outcome {
+pub(crate) fn newest(server: &Server, filter: &str) -> ProgramOutput {
     let arguments = ["-E", "!dontUseCopy", "-b", "dc=example,dc=com", filter, "1.1"];
     server.client("ldapsearch", &Credentials::ROOT, &arguments, "").unwrap()
 }

@@ -1,6 +1,6 @@
 //! An etcd with TLS and users.
 
-use ironbark_testkit::{Authority, Etcd, Flavor, Server, wait};
+use ironbark_testkit::{CertificateAuthority, Etcd, Flavor, Server, wait};
 
 use crate::cluster::{TOP, assert_equal, person};
 
@@ -28,7 +28,7 @@ fn configuration(etcd: &Etcd, words: &str) -> String {
 
 #[test]
 fn a_cluster_uses_tls_and_a_user_with_rights_for_its_prefix_alone() {
-    let etcd = Etcd::start_secure(&mut Authority::new("Etcd").unwrap()).unwrap();
+    let etcd = Etcd::start_secure(&mut CertificateAuthority::new("Etcd").unwrap()).unwrap();
     for arguments in ADMINISTER {
         etcd.etcdctl(arguments).unwrap().success().unwrap();
     }

@@ -6,7 +6,7 @@ use std::{
     net::TcpStream,
 };
 
-use ironbark_testkit::{Authority, Etcd, wait::until};
+use ironbark_testkit::{CertificateAuthority, Etcd, wait::until};
 use nix::sys::signal::Signal;
 
 use super::{
@@ -304,7 +304,7 @@ const ADMINISTER: [&[&str]; 7] = [
 
 #[test]
 fn the_password_for_etcd_is_where_nobody_else_can_read_it() {
-    let etcd = Etcd::start_secure(&mut Authority::new("Etcd").unwrap()).unwrap();
+    let etcd = Etcd::start_secure(&mut CertificateAuthority::new("Etcd").unwrap()).unwrap();
     for arguments in ADMINISTER {
         etcd.etcdctl(arguments).unwrap().success().unwrap();
     }

@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::symlink};
 
-use ironbark_testkit::{Authority, wait::until};
+use ironbark_testkit::{CertificateAuthority, wait::until};
 
 use super::running::{Container, PASSWORD, run};
 
@@ -10,7 +10,7 @@ use super::running::{Container, PASSWORD, run};
 fn version(container: &Container, name: &str) -> String {
     let layout = &container.layout;
     layout.make_dir(&format!("tls/{name}")).unwrap();
-    let mut authority = Authority::new(name).unwrap();
+    let mut authority = CertificateAuthority::new(name).unwrap();
     let path = layout
         .write(&format!("tls/{name}/ca.crt"), authority.certificate())
         .unwrap();

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, os::unix::fs::MetadataExt as _, sync::Mutex};
 
-use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Outcome, Server, TestkitError, Tool};
+use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, ProgramOutput, Server, TestkitError, Tool};
 
 /// Attributes that differ from run to run.
 const VOLATILE: [&str; 4] = ["entryUUID", "createTimestamp", "modifyTimestamp", "entryCSN"];
@@ -50,7 +50,7 @@ impl Image {
     }
 
     /// A tool on the configuration directory.
-    pub(crate) fn tool(&mut self, tool: Tool, arguments: &[&str], input: &str) -> Result<Outcome, TestkitError> {
+    pub(crate) fn tool(&mut self, tool: Tool, arguments: &[&str], input: &str) -> Result<ProgramOutput, TestkitError> {
         let arguments = [&["-F", self.folder.as_str()], arguments].concat();
         let outcome = tool.run(self.server.flavor(), &arguments, input)?;
         let name = tool.program_name();
@@ -86,7 +86,7 @@ impl Image {
         who: &Credentials<'_>,
         arguments: &[&str],
         input: &str,
-    ) -> Result<Outcome, TestkitError> {
+    ) -> Result<ProgramOutput, TestkitError> {
         let outcome = self.server.client(program, who, arguments, input)?;
         let (shown, told) = (outcome.stdout.trim(), outcome.stderr.trim());
         let shown = if program == "ldapsearch" {

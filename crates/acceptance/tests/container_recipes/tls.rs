@@ -1,6 +1,6 @@
 //! TLS: the images enable it first, and then require it.
 
-use ironbark_testkit::{Authority, Credentials, Flavor, TestkitError, Tool, assert_same_now};
+use ironbark_testkit::{CertificateAuthority, Credentials, Flavor, TestkitError, Tool, assert_same_now};
 
 use super::{debian, image::Image};
 
@@ -23,7 +23,7 @@ ssbzSibBsu/6iGtCOGEoXJf//////////wIBAg==
 fn certified(flavor: Flavor) -> Result<Image, TestkitError> {
     let image = debian::installed(flavor, SUFFIX)?;
     let layout = image.server.layout();
-    let mut authority = Authority::new("Image CA")?;
+    let mut authority = CertificateAuthority::new("Image CA")?;
     layout.write("ca.crt", authority.certificate())?;
     authority.server()?.write(layout, "server")?;
     layout.write("dh.pem", PARAMETERS)?;

@@ -1,6 +1,6 @@
 //! The overlay automember makes the members that 389 Directory Server's plugin makes, and consumers get them.
 
-use ironbark_testkit::{Credentials, Ds389, Flavor, Outcome, Server, wait};
+use ironbark_testkit::{Credentials, Ds389, Flavor, ProgramOutput, Server, wait};
 
 use crate::contrib::BASE;
 
@@ -107,7 +107,7 @@ fn changes() -> Vec<String> {
 }
 
 /// The result of each request, and the members at the end.
-fn consequences(client: &dyn Fn(&str, &[&str], &str) -> Outcome) -> String {
+fn consequences(client: &dyn Fn(&str, &[&str], &str) -> ProgramOutput) -> String {
     let mut text = String::new();
     for change in changes() {
         let code = client("ldapmodify", &[], &change).code();
@@ -117,7 +117,7 @@ fn consequences(client: &dyn Fn(&str, &[&str], &str) -> Outcome) -> String {
     text
 }
 
-fn members(client: &dyn Fn(&str, &[&str], &str) -> Outcome) -> String {
+fn members(client: &dyn Fn(&str, &[&str], &str) -> ProgramOutput) -> String {
     let mut text = String::new();
     for name in GROUPS {
         let base = format!("cn={name},ou=Groups,{BASE}");

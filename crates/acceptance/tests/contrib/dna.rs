@@ -1,6 +1,6 @@
 //! The overlay dna gives the numbers that 389 Directory Server's plugin gives.
 
-use ironbark_testkit::{Credentials, Ds389, Flavor, Outcome, Server};
+use ironbark_testkit::{Credentials, Ds389, Flavor, ProgramOutput, Server};
 
 use crate::contrib::BASE;
 
@@ -114,7 +114,7 @@ fn changes() -> Vec<String> {
 }
 
 /// The result of each request, and the numbers that entries have at the end.
-fn consequences(client: &dyn Fn(&str, &[&str], &str) -> Outcome) -> String {
+fn consequences(client: &dyn Fn(&str, &[&str], &str) -> ProgramOutput) -> String {
     let mut text = String::new();
     for change in changes() {
         let code = client("ldapmodify", &[], &change).code();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ironbark_testkit::{Authority, Credentials, Flavor, Layout, NormalizedLdif, Server, Tool};
+use ironbark_testkit::{CertificateAuthority, Credentials, Flavor, Layout, NormalizedLdif, Server, Tool};
 
 use super::{Checked, CorpusFile, SUFFIX, assert_alike, check_all, corpus, empty, exported, files, filled};
 
@@ -76,7 +76,7 @@ impl<'a> Case<'a> {
                 filled(&layout, &included.content),
             )?;
         }
-        let mut authority = Authority::new("corpus")?;
+        let mut authority = CertificateAuthority::new("corpus")?;
         layout.write("ca.crt", authority.certificate())?;
         authority.server()?.write(&layout, "server")?;
         empty(&layout, &DATABASES)?;

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ironbark_testkit::{Flavor, Outcome, Server, TestkitError, wait};
+use ironbark_testkit::{Flavor, ProgramOutput, Server, TestkitError, wait};
 use nix::unistd::{Uid, getgid, getuid};
 
 pub(crate) const BASE: &str = "dc=example,dc=com";
@@ -70,11 +70,11 @@ impl Site {
     }
 
     /// Adds an account with the IDs of the test.
-    pub(crate) fn add(&self, name: &str, home: &str) -> Outcome {
+    pub(crate) fn add(&self, name: &str, home: &str) -> ProgramOutput {
         self.add_with(name, home, getuid().as_raw(), getgid().as_raw())
     }
 
-    pub(crate) fn add_with(&self, name: &str, home: &str, uid: u32, gid: u32) -> Outcome {
+    pub(crate) fn add_with(&self, name: &str, home: &str, uid: u32, gid: u32) -> ProgramOutput {
         let ldif = format!(
             "dn: uid={name},ou=People,{BASE}\nobjectClass: account\nobjectClass: posixAccount\ncn: {name}\n\
              homeDirectory: {home}\nuidNumber: {uid}\ngidNumber: {gid}\nuserPassword: secret\n"
@@ -82,12 +82,12 @@ impl Site {
         self.server.ldapadd(&ldif).unwrap()
     }
 
-    pub(crate) fn modify(&self, name: &str, change: &str) -> Outcome {
+    pub(crate) fn modify(&self, name: &str, change: &str) -> ProgramOutput {
         let ldif = format!("dn: uid={name},ou=People,{BASE}\nchangetype: modify\n{change}\n");
         self.server.ldapmodify(&ldif).unwrap()
     }
 
-    pub(crate) fn delete(&self, name: &str) -> Outcome {
+    pub(crate) fn delete(&self, name: &str) -> ProgramOutput {
         let ldif = format!("dn: uid={name},ou=People,{BASE}\nchangetype: delete\n");
         self.server.ldapmodify(&ldif).unwrap()
     }

@@ -1,6 +1,6 @@
 //! docs/replication.md: providers and consumers, with slapd and 389 Directory Server on the other side.
 
-use ironbark_testkit::{Authority, Credentials, Ds389, Flavor, NormalizedLdif, Server, Tool, wait};
+use ironbark_testkit::{CertificateAuthority, Credentials, Ds389, Flavor, NormalizedLdif, Server, Tool, wait};
 
 use super::{
     page::{Block, Section},
@@ -104,7 +104,7 @@ fn one_of_two(block: &Block, other: &Server) -> String {
 
 pub(crate) fn two_servers(section: &Section) {
     let [file] = section.blocks();
-    let mut authority = Authority::new("Test CA").unwrap();
+    let mut authority = CertificateAuthority::new("Test CA").unwrap();
     // Servers that hold the ports.
     let [mut first, mut second] = [(); 2].map(|()| Server::prepare(Flavor::Ironbark, "").unwrap());
     let texts = [
@@ -134,7 +134,7 @@ pub(crate) fn two_servers(section: &Section) {
 
 pub(crate) fn consumer(section: &Section) {
     let [settings] = section.blocks();
-    let mut authority = Authority::new("Test CA").unwrap();
+    let mut authority = CertificateAuthority::new("Test CA").unwrap();
     let provider = {
         let [plain, _, rules, _] = Section::read(PAGE, "A provider").blocks();
         let tls = "TLSCertificateFile {dir}/server.crt\nTLSCertificateKeyFile {dir}/server.key\n";

@@ -1,6 +1,6 @@
 //! Fragments of slapd.conf on a page, as whole configurations.
 
-use ironbark_testkit::{Credentials, Flavor, Outcome, Server, Tool};
+use ironbark_testkit::{Credentials, Flavor, ProgramOutput, Server, Tool};
 
 use super::page::Block;
 pub(crate) use crate::common::TOP;
@@ -100,7 +100,7 @@ pub(crate) fn serving(configuration: &str, entries: &str) -> Server {
 
 /// A client as the administrator, which must succeed.
 #[track_caller]
-pub(crate) fn admin(server: &Server, program: &str, arguments: &[&str], input: &str) -> Outcome {
+pub(crate) fn admin(server: &Server, program: &str, arguments: &[&str], input: &str) -> ProgramOutput {
     let outcome = server.client(program, &ADMIN, arguments, input).unwrap();
     assert_eq!(outcome.code(), Some(0), "{input}\n{outcome:?}\n{}", server.log());
     outcome

@@ -1,6 +1,6 @@
 //! A consumer's TLS: what its line leaves open is as the `TLS*` settings of its own server say, as in slapd.
 
-use ironbark_testkit::{Authority, Flavor, Listen, Server, wait};
+use ironbark_testkit::{CertificateAuthority, Flavor, Listen, Server, wait};
 
 use crate::replication::{PEOPLE, assert_follows, change, content};
 
@@ -8,7 +8,7 @@ const FILES: &str =
     "TLSCACertificateFile {dir}/ca.crt\nTLSCertificateFile {dir}/server.crt\nTLSCertificateKeyFile {dir}/server.key\n";
 
 /// A provider that demands certificates of its clients.
-fn provider(flavor: Flavor, authority: &mut Authority) -> Server {
+fn provider(flavor: Flavor, authority: &mut CertificateAuthority) -> Server {
     let global = format!("serverID 1\nmoduleload syncprov\n{FILES}TLSVerifyClient demand");
     let config = Server::people_config(&global, "overlay syncprov");
     let mut server = Server::prepare(flavor, &config).unwrap().listening_on(Listen::Tls);
@@ -21,7 +21,7 @@ fn provider(flavor: Flavor, authority: &mut Authority) -> Server {
 
 /// A consumer whose server has certificates of the authority, started with these global lines. In `words` of its line,
 /// `{dir}` is its directory, where a stranger's certificate is too.
-fn consumer(global: &str, url: &str, words: &str, authority: &mut Authority) -> Server {
+fn consumer(global: &str, url: &str, words: &str, authority: &mut CertificateAuthority) -> Server {
     let line = format!(
         "syncrepl rid=001 provider={url} bindmethod=simple binddn=cn=Manager,dc=example,dc=com credentials=secret \
          searchbase=dc=example,dc=com type=refreshAndPersist retry=\"1 +\" {words}\n"
@@ -33,7 +33,7 @@ fn consumer(global: &str, url: &str, words: &str, authority: &mut Authority) -> 
         .unwrap()
         .write(server.layout(), "server")
         .unwrap();
-    let mut other = Authority::new("Another CA").unwrap();
+    let mut other = CertificateAuthority::new("Another CA").unwrap();
     other
         .client("Consumer")
         .unwrap()
@@ -45,7 +45,7 @@ fn consumer(global: &str, url: &str, words: &str, authority: &mut Authority) -> 
 
 #[test]
 fn certificate_key_and_authorities_are_those_of_the_server() {
-    let mut authority = Authority::new("Test CA").unwrap();
+    let mut authority = CertificateAuthority::new("Test CA").unwrap();
     for flavor in [Flavor::Ironbark, Flavor::OpenLdap] {
         let provider = provider(flavor, &mut authority);
         for (url, words) in [(provider.tls_url(), ""), (provider.url(), "starttls=critical")] {
@@ -58,7 +58,7 @@ fn certificate_key_and_authorities_are_those_of_the_server() {
 
 #[test]
 fn words_of_the_line_count_more() {
-    let mut authority = Authority::new("Test CA").unwrap();
+    let mut authority = CertificateAuthority::new("Test CA").unwrap();
     let provider = provider(Flavor::Ironbark, &mut authority);
     let url = provider.tls_url();
     let stranger = "tls_cert={dir}/stranger.crt tls_key={dir}/stranger.key";

@@ -2,7 +2,7 @@
 
 use std::process::{Child, Command, Stdio};
 
-use ironbark_testkit::{Authority, Flavor, Listen, Server, wait};
+use ironbark_testkit::{CertificateAuthority, Flavor, Listen, Server, wait};
 
 use crate::sources::{BASE, DATA, free_port};
 
@@ -42,7 +42,7 @@ fn clients_of_haproxy_are_served_under_their_own_address_with_and_without_tls() 
     let files = "TLSCACertificateFile {dir}/ca.crt\nTLSCertificateFile {dir}/server.crt\nTLSCertificateKeyFile {dir}/server.key\n\
         proxy-trusted 127.0.0.1\n";
     let server = Server::prepare(Flavor::Ironbark, &format!("{files}{}", Server::PEOPLE_CONFIG)).unwrap();
-    let mut authority = Authority::new("Test CA").unwrap();
+    let mut authority = CertificateAuthority::new("Test CA").unwrap();
     server.layout().write("ca.crt", authority.certificate()).unwrap();
     authority.server().unwrap().write(server.layout(), "server").unwrap();
     let (plain, tls) = (free_port(), free_port());

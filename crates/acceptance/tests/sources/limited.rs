@@ -38,7 +38,7 @@ fn nothing_is_limited_unless_asked_for() {
     assert_eq!(counter(&server, "Failed Binds"), 0);
 }
 
-fn bind(server: &Server, password: &str) -> ironbark_testkit::Outcome {
+fn bind(server: &Server, password: &str) -> ironbark_testkit::ProgramOutput {
     let who = Credentials::Simple {
         dn: "cn=ann,dc=example,dc=com",
         password,

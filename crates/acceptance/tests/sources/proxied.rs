@@ -5,7 +5,7 @@ use std::{
     net::{TcpListener, TcpStream},
 };
 
-use ironbark_testkit::Outcome;
+use ironbark_testkit::ProgramOutput;
 
 use crate::sources::{BASE, BIND, connect, counter, is_served, started};
 
@@ -40,7 +40,7 @@ fn proxy(to: u16, header: Vec<u8>) -> u16 {
     port
 }
 
-fn search(server: &ironbark_testkit::Server, port: u16, base: &str) -> Outcome {
+fn search(server: &ironbark_testkit::Server, port: u16, base: &str) -> ProgramOutput {
     let url = format!("ldap://127.0.0.1:{port}/");
     let arguments = [
         "-x",

@@ -15,7 +15,9 @@ use std::{
     time::Duration,
 };
 
-use ironbark_testkit::{Authority, Credentials, Flavor, Identity, Listen, Outcome, Server, Tool, wait};
+use ironbark_testkit::{
+    CertificateAuthority, Credentials, Flavor, Listen, ProgramOutput, Server, TestCertificate, Tool, wait,
+};
 
 const FILES: &str =
     "TLSCACertificateFile {dir}/ca.crt\nTLSCertificateFile {dir}/server.crt\nTLSCertificateKeyFile {dir}/server.key\n";
@@ -27,15 +29,15 @@ fn template(global: &str) -> String {
 }
 
 /// A server with a certificate of a new authority, and two clients' certificates: ann's and a stranger's.
-fn prepared(flavor: Flavor, global: &str) -> (Server, Authority) {
+fn prepared(flavor: Flavor, global: &str) -> (Server, CertificateAuthority) {
     let server = Server::prepare(flavor, &template(&format!("{FILES}{global}"))).unwrap();
     let server = server.listening_on(Listen::Tls).debug_level("stats");
-    let mut authority = Authority::new("Test CA").unwrap();
+    let mut authority = CertificateAuthority::new("Test CA").unwrap();
     let layout = server.layout();
     layout.write("ca.crt", authority.certificate()).unwrap();
     authority.server().unwrap().write(layout, "server").unwrap();
     authority.client("Ann").unwrap().write(layout, "ann").unwrap();
-    let mut other = Authority::new("Another CA").unwrap();
+    let mut other = CertificateAuthority::new("Another CA").unwrap();
     other.client("Ann").unwrap().write(layout, "stranger").unwrap();
     (server, authority)
 }
@@ -67,9 +69,9 @@ fn a_certificate_without_a_name_or_with_nul_in_it_identifies_nobody() {
 }
 
 /// Runs a client that trusts our authority and shows the certificate of `who`, if any.
-fn client(server: &Server, who: Option<&str>, program: &str, arguments: &[&str]) -> Outcome {
+fn client(server: &Server, who: Option<&str>, program: &str, arguments: &[&str]) -> ProgramOutput {
     let authority = server.layout().join("ca.crt").display().to_string();
-    let own = who.map(|who| Identity::environment(server.layout(), who));
+    let own = who.map(|who| TestCertificate::environment(server.layout(), who));
     let mut environment = vec![("LDAPTLS_CACERT", authority.as_str()), ("LDAPTLS_REQCERT", "demand")];
     if let Some(own) = &own {
         environment.extend(own.iter().map(|(name, value)| (*name, value.as_str())));
@@ -256,7 +258,7 @@ print(old.whoami_s() or "anonymous")
 #[test]
 fn replaced_certificates_are_taken_up_and_connections_live_on() {
     let (mut server, _) = prepared(Flavor::Ironbark, "sighup reload\n");
-    let mut other = Authority::new("New CA").unwrap();
+    let mut other = CertificateAuthority::new("New CA").unwrap();
     server.layout().write("new-ca.crt", other.certificate()).unwrap();
     other.server().unwrap().write(server.layout(), "new").unwrap();
     server.launch().unwrap();
@@ -275,7 +277,7 @@ fn tls_is_configured_changed_and_taken_away_while_the_server_runs() {
     let mut server = Server::prepare(Flavor::Ironbark, &config)
         .unwrap()
         .listening_on(Listen::Tls);
-    let mut authority = Authority::new("Test CA").unwrap();
+    let mut authority = CertificateAuthority::new("Test CA").unwrap();
     let layout = server.layout();
     layout.write("ca.crt", authority.certificate()).unwrap();
     let identity = authority.server().unwrap();

@@ -1,6 +1,6 @@
 //! Certificates that strangers have: a server with one starts, and a client with one is treated as slapd treats it.
 
-use ironbark_testkit::{Flavor, Identity, Listen, Server, Stranger, Strangers};
+use ironbark_testkit::{Flavor, Listen, Server, Stranger, Strangers, TestCertificate};
 
 use crate::tls::{FILES, client, template, whoami};
 
@@ -257,7 +257,7 @@ fn the_strict_form_refuses_what_is_weak() {
     });
     assert_eq!(is_in, [true, false, false]);
     assert!(
-        Identity::environment(server.layout(), "good")[0]
+        TestCertificate::environment(server.layout(), "good")[0]
             .1
             .ends_with("good.crt")
     );

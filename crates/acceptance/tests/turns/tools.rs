@@ -7,7 +7,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use ironbark_testkit::{Flavor, Outcome, Tool, wait};
+use ironbark_testkit::{Flavor, ProgramOutput, Tool, wait};
 
 use crate::turns::{
     change::{Change, ldif_entry},
@@ -16,7 +16,7 @@ use crate::turns::{
 };
 
 impl Site {
-    fn tool(&self, tool: Tool, arguments: &[&str], input: &str) -> Outcome {
+    fn tool(&self, tool: Tool, arguments: &[&str], input: &str) -> ProgramOutput {
         self.server.tool(tool, arguments, input).unwrap()
     }
 

@@ -18,7 +18,7 @@ mod tls;
 mod urls;
 
 use ironbark_client::{Client, ConnectSettings, Error, Search, proto::Scope};
-use ironbark_testkit::{Authority, Flavor, Identity, Listen, Server};
+use ironbark_testkit::{CertificateAuthority, Flavor, Listen, Server, TestCertificate};
 
 /// Names become people.
 const MAPPING: &str = "authz-policy any\nsasl-host localhost\nsasl-cbinding tls-endpoint\n\
@@ -38,11 +38,11 @@ const ANN_DN: &str = "uid=ann,ou=people,dc=example,dc=com";
 fn secured(
     flavor: Flavor,
     global: &str,
-    identity: impl FnOnce(&mut Authority) -> Result<Identity, ironbark_testkit::TestkitError>,
-) -> (Server, Authority) {
+    identity: impl FnOnce(&mut CertificateAuthority) -> Result<TestCertificate, ironbark_testkit::TestkitError>,
+) -> (Server, CertificateAuthority) {
     let template = format!("{FILES}{MAPPING}{global}{}", Server::PEOPLE_CONFIG);
     let mut server = Server::prepare(flavor, &template).unwrap().listening_on(Listen::Tls);
-    let mut authority = Authority::new("Test CA").unwrap();
+    let mut authority = CertificateAuthority::new("Test CA").unwrap();
     let layout = server.layout();
     layout.write("ca.crt", authority.certificate()).unwrap();
     identity(&mut authority).unwrap().write(layout, "server").unwrap();
@@ -53,7 +53,7 @@ fn secured(
 
 /// The same with an ordinary certificate.
 fn usual(flavor: Flavor) -> Server {
-    secured(flavor, "", Authority::server).0
+    secured(flavor, "", CertificateAuthority::server).0
 }
 
 /// A running server with people and without TLS.

@@ -1,7 +1,9 @@
 //! ldaps:// and StartTLS: who is trusted, under which name, and what is refused.
 
 use ironbark_client::{Error, proto::ResultCode};
-use ironbark_testkit::{Authority, Flavor, Identity, Layout, Listen, Server, Stranger, Strangers, TestkitError};
+use ironbark_testkit::{
+    CertificateAuthority, Flavor, Layout, Listen, Server, Stranger, Strangers, TestCertificate, TestkitError,
+};
 
 use crate::connect::{TLS, connect, everything, identity, secured, settings, unsecured, usual, with};
 
@@ -58,7 +60,7 @@ async fn failure(server: &ironbark_testkit::Server, words: &[(&str, &str)]) -> O
 #[tokio::test]
 async fn a_strange_authority_is_refused_where_certificates_are_checked() {
     let server = usual(Flavor::OpenLdap);
-    let stranger = Authority::new("Another CA").unwrap();
+    let stranger = CertificateAuthority::new("Another CA").unwrap();
     server.layout().write("other.crt", stranger.certificate()).unwrap();
     for base in TLS {
         for level in ["demand", "try", "hard"] {
@@ -138,7 +140,7 @@ async fn the_machines_own_name_counts_for_localhost() {
 
 #[tokio::test]
 async fn an_expired_certificate_is_refused() {
-    let (server, _) = secured(Flavor::OpenLdap, "", Authority::expired_server);
+    let (server, _) = secured(Flavor::OpenLdap, "", CertificateAuthority::expired_server);
     for base in TLS {
         assert!(failure(&server, base).await.is_some_and(|why| why.contains("expired")));
         assert_eq!(failure(&server, &with(base, &[("tls_reqcert", "never")])).await, None);
@@ -176,8 +178,8 @@ async fn a_revoked_certificate_is_refused_when_revocation_is_checked() {
 }
 
 /// A copy, of which the number counts.
-fn again(identity: &Identity) -> Identity {
-    Identity {
+fn again(identity: &TestCertificate) -> TestCertificate {
+    TestCertificate {
         certificate: identity.certificate.clone(),
         certificate_der: identity.certificate_der.clone(),
         key: identity.key.clone(),
@@ -189,7 +191,7 @@ fn again(identity: &Identity) -> Identity {
 #[tokio::test]
 async fn a_clients_certificate_is_shown_and_external_takes_it() {
     for flavor in Flavor::ALL {
-        let (server, mut authority) = secured(flavor, "TLSVerifyClient demand\n", Authority::server);
+        let (server, mut authority) = secured(flavor, "TLSVerifyClient demand\n", CertificateAuthority::server);
         authority.client("Ann").unwrap().write(server.layout(), "ann").unwrap();
         for base in TLS {
             let own = with(base, &[("tls_cert", "{dir}/ann.crt"), ("tls_key", "{dir}/ann.key")]);
@@ -237,7 +239,7 @@ async fn ciphers_curves_and_versions_are_obeyed() {
 async fn a_setting_that_cannot_be_obeyed_is_named() {
     // A server is not even asked.
     let layout = Layout::new().unwrap();
-    let mut authority = Authority::new("Test CA").unwrap();
+    let mut authority = CertificateAuthority::new("Test CA").unwrap();
     layout.write("ca.crt", authority.certificate()).unwrap();
     layout.write("empty", "").unwrap();
     prepare(&layout, &mut authority).unwrap();
@@ -287,7 +289,7 @@ async fn a_setting_that_cannot_be_obeyed_is_named() {
     }
 }
 
-fn prepare(layout: &Layout, authority: &mut Authority) -> Result<(), TestkitError> {
+fn prepare(layout: &Layout, authority: &mut CertificateAuthority) -> Result<(), TestkitError> {
     authority.client("Ann")?.write(layout, "ann")?;
     authority.client("Bob")?.write(layout, "bob")
 }

@@ -6,7 +6,7 @@ use crate::derived::{
     ask::{self, A, B, compare, define, found, sorted, values, whole},
     rule::{self, ADDS, REPLACES, Rule},
 };
-use ironbark_harness::{Answer, Site};
+use ironbark_harness::{DecodedAnswer, Site};
 
 /// With these rules, asked by `b`.
 fn site(rules: &str, rule: Rule) -> Site {
@@ -47,7 +47,7 @@ fn who_may_not_search_a_derived_attribute_gets_the_answers_of_a_server_without_i
             let (mut with, mut without) = (site(&rules, rule), without(&rules));
             for filter in FILTERS {
                 for names in [&["1.1"][..], &["*"], &["description"]] {
-                    let answers: [Answer; 2] = [&mut with, &mut without].map(|site| whole(site, filter, names));
+                    let answers: [DecodedAnswer; 2] = [&mut with, &mut without].map(|site| whole(site, filter, names));
                     assert_eq!(answers[0], answers[1], "{filter} {names:?}");
                 }
             }
@@ -66,7 +66,7 @@ fn who_may_not_compare_a_derived_attribute_learns_nothing_by_it() {
         let (mut with, mut without) = (site(&rules, rule), without(&rules));
         for dn in [A, B, "dc=ex", "ou=d,ou=p,dc=ex"] {
             for value in ["red", "own", "other"] {
-                let answers: [Answer; 2] =
+                let answers: [DecodedAnswer; 2] =
                     [&mut with, &mut without].map(|site| ask::compare_with(site, dn, ("description", value), &[]));
                 assert_eq!(answers[0], answers[1], "{dn} {value}");
                 assert_eq!(answers[0].code, 50);

@@ -6,21 +6,21 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::Filter;
 
-use ironbark_harness::{Answer, Client, Site};
+use ironbark_harness::{DecodedAnswer, Site, TestClient};
 
 pub(crate) const A: &str = "cn=a,ou=p,dc=ex";
 pub(crate) const B: &str = "cn=b,ou=p,dc=ex";
 
 /// The people `a`, `b`, `c` of `ou=p,dc=ex`, of whom `a` has a description `own`, and a definition `red` for all of
 /// `ou=p`.
-pub(crate) fn populate(site: &mut Client) {
+pub(crate) fn populate(site: &mut TestClient) {
     site.populate();
     assert_eq!(site.modify(A, "add: description\nd: own").code, 0);
     define(site, "ou=d,ou=p,dc=ex", "red");
 }
 
 /// Adds a definition.
-pub(crate) fn define(site: &mut Client, dn: &str, value: &str) {
+pub(crate) fn define(site: &mut TestClient, dn: &str, value: &str) {
     site.must_add(dn, &format!("objectClass: organizationalUnit\nstreet: {value}"));
 }
 
@@ -31,17 +31,17 @@ pub(crate) fn all(site: &mut Site, filter: &str, names: &[&str]) -> Vec<String> 
 }
 
 /// Searches all of the tree.
-pub(crate) fn whole(site: &mut Client, filter: &str, names: &[&str]) -> Answer {
+pub(crate) fn whole(site: &mut TestClient, filter: &str, names: &[&str]) -> DecodedAnswer {
     site.search_with("dc=ex", Scope::WholeSubtree, filter, names, &[])
 }
 
 /// The values of the first RDN of each entry that the client finds.
-pub(crate) fn found(site: &mut Client, filter: &str) -> Vec<String> {
+pub(crate) fn found(site: &mut TestClient, filter: &str) -> Vec<String> {
     leaves(&whole(site, filter, &["1.1"]))
 }
 
 /// The values of the first RDN of each entry of an answer.
-pub(crate) fn leaves(answer: &Answer) -> Vec<String> {
+pub(crate) fn leaves(answer: &DecodedAnswer) -> Vec<String> {
     assert_eq!(answer.code, 0, "{}", answer.text);
     let leaf = |entry: &String| {
         let name = entry.lines().next().unwrap_or_default();
@@ -52,7 +52,7 @@ pub(crate) fn leaves(answer: &Answer) -> Vec<String> {
 }
 
 /// The values of an attribute of one entry, as the client sees them.
-pub(crate) fn values(site: &mut Client, dn: &str, name: &str) -> Vec<String> {
+pub(crate) fn values(site: &mut TestClient, dn: &str, name: &str) -> Vec<String> {
     let answer = site.search_with(dn, Scope::BaseObject, "(objectClass=*)", &[name], &[]);
     values_in(&answer.entries.concat(), name)
 }
@@ -65,17 +65,17 @@ pub(crate) fn values_in(entry: &str, name: &str) -> Vec<String> {
 }
 
 /// The code of a comparison.
-pub(crate) fn compare(site: &mut Client, dn: &str, attribute: &str, value: &str) -> u32 {
+pub(crate) fn compare(site: &mut TestClient, dn: &str, attribute: &str, value: &str) -> u32 {
     compare_with(site, dn, (attribute, value), &[]).code
 }
 
 /// The answer to a comparison.
 pub(crate) fn compare_with(
-    site: &mut Client,
+    site: &mut TestClient,
     dn: &str,
     (attribute, value): (&str, &str),
     controls: &[&dyn EncodeControl],
-) -> Answer {
+) -> DecodedAnswer {
     let request = CompareRequest {
         entry: dn.as_bytes(),
         attribute: attribute.as_bytes(),
@@ -85,7 +85,7 @@ pub(crate) fn compare_with(
 }
 
 /// The leaves of `ou=p`, sorted by an attribute.
-pub(crate) fn sorted(site: &mut Client, attribute: &str, reverse: bool) -> Vec<String> {
+pub(crate) fn sorted(site: &mut TestClient, attribute: &str, reverse: bool) -> Vec<String> {
     let keys = [SortKey {
         attribute: attribute.as_bytes(),
         ordering_rule: Some(b"caseIgnoreOrderingMatch"),
@@ -99,7 +99,7 @@ pub(crate) fn sorted(site: &mut Client, attribute: &str, reverse: bool) -> Vec<S
 
 /// The octets that answer a search for one entry.
 pub(crate) fn octets(
-    site: &mut Client,
+    site: &mut TestClient,
     dn: &str,
     (types_only, names): (bool, &[&[u8]]),
     controls: &[&dyn EncodeControl],

@@ -21,7 +21,7 @@ use crate::derived::{
     ask::{self, A, B, all, define, found, values},
     rule::{self, ADDS, Streets},
 };
-use ironbark_harness::{Client, Site};
+use ironbark_harness::{Site, TestClient};
 
 #[test]
 fn facts_are_those_of_the_snapshot_whatever_has_changed() {
@@ -181,7 +181,7 @@ fn while_one_reactor_reads_facts_no_other_waits() {
     *once.lock().unwrap() = Some(Gate { begins, goes_on });
     let directory = Arc::clone(&site.directory);
     std::thread::scope(|scope| {
-        let slow = scope.spawn(|| found(&mut Client::new(&directory), "(description=green)"));
+        let slow = scope.spawn(|| found(&mut TestClient::new(&directory), "(description=green)"));
         begun.recv().unwrap();
         let all = found(&mut site, "(description=green)");
         go_on.send(()).unwrap();

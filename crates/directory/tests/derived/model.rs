@@ -14,7 +14,7 @@ use crate::derived::{
     ask,
     rule::{ADDS, Rule, Streets},
 };
-use ironbark_harness::{Answer, Client, Site};
+use ironbark_harness::{DecodedAnswer, Site, TestClient};
 
 /// An entry below the suffix. Its title is derived, if it is no definition.
 #[derive(Clone, Debug)]
@@ -144,7 +144,7 @@ impl Tree {
 }
 
 impl Question {
-    fn ask(&self, tree: &Tree, site: &mut Client) -> [Answer; 2] {
+    fn ask(&self, tree: &Tree, site: &mut TestClient) -> [DecodedAnswer; 2] {
         let base = tree.dn(self.base % (tree.0.len() + 1));
         site.become_(if self.is_root { "cn=root,dc=ex" } else { "cn=e1,dc=ex" });
         let key = |reverse| {

@@ -207,7 +207,7 @@ fn an_entry_before_or_after_a_change_has_what_it_derives_then() {
     let names: [&[u8]; 1] = [b"description"];
     let before = Control::critical(PreRead(List::new(&names)));
     let after = Control::critical(PostRead(List::new(&names)));
-    let read = |answer: ironbark_harness::Answer| {
+    let read = |answer: ironbark_harness::DecodedAnswer| {
         assert_eq!(answer.code, 0, "{}", answer.text);
         values_in(&answer.read_entry.expect("an entry"), "description")
     };

@@ -16,7 +16,7 @@ use crate::leaks::{
     Random,
     content::{Content, NAMES, PLACES, VALUES, WORDS},
 };
-use ironbark_harness::{Answer, Client, read_answer};
+use ironbark_harness::{DecodedAnswer, TestClient, read_answer};
 
 /// One request, as text where it can be.
 #[derive(Debug)]
@@ -140,17 +140,17 @@ impl Question {
 
     /// The whole answer, without the superior that noSuchObject names: as in slapd, no superior is named for a hidden
     /// entry.
-    pub(crate) fn ask(&self, client: &mut Client) -> Vec<u8> {
+    pub(crate) fn ask(&self, client: &mut TestClient) -> Vec<u8> {
         let octets = self.answer(client);
         let answer = read_answer(&octets);
         if answer.code != ResultCode::NO_SUCH_OBJECT.0 {
             return octets;
         }
         let matched_dn = String::new();
-        format!("{:?}", Answer { matched_dn, ..answer }).into_bytes()
+        format!("{:?}", DecodedAnswer { matched_dn, ..answer }).into_bytes()
     }
 
-    fn answer(&self, client: &mut Client) -> Vec<u8> {
+    fn answer(&self, client: &mut TestClient) -> Vec<u8> {
         let mut controls: Vec<Box<dyn EncodeControl + '_>> = Vec::new();
         if self.manages_references {
             controls.push(Box::new(Control::critical(ManageDsaIt)));
@@ -184,7 +184,7 @@ impl Question {
         }
     }
 
-    fn search(&self, client: &mut Client, given: &[Box<dyn EncodeControl + '_>]) -> Vec<u8> {
+    fn search(&self, client: &mut TestClient, given: &[Box<dyn EncodeControl + '_>]) -> Vec<u8> {
         let Kind::Search {
             scope,
             aliases,
@@ -255,7 +255,7 @@ impl Question {
     }
 }
 
-fn send(client: &mut Client, request: &Request<'_>, controls: &[Box<dyn EncodeControl + '_>]) -> Vec<u8> {
+fn send(client: &mut TestClient, request: &Request<'_>, controls: &[Box<dyn EncodeControl + '_>]) -> Vec<u8> {
     let controls: Vec<&dyn EncodeControl> = controls.iter().map(AsRef::as_ref).collect();
     client.send_for_octets(request, &controls)
 }

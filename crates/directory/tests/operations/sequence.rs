@@ -10,7 +10,7 @@ use ironbark_ldap_proto::{CompareRequest, Request, Scope};
 use ironbark_model::Dn;
 
 use crate::operations::model::{ATTRIBUTES, Attributes, Change, ChangeKind, Model, Name, RDNS, Term, value};
-use ironbark_harness::{Answer, Site};
+use ironbark_harness::{DecodedAnswer, Site};
 
 thread_local! {
     /// Opened once: opening a database takes longer than a sequence. Each sequence restores its first state.
@@ -170,7 +170,7 @@ fn operation(site: &mut Site, model: &mut Model, octets: &mut Octets<'_>) {
     }
 }
 
-type Outcome = (String, Answer, &'static [u32]);
+type Outcome = (String, DecodedAnswer, &'static [u32]);
 
 fn add(site: &mut Site, model: &mut Model, octets: &mut Octets<'_>, name: &Name, text: &str) -> Outcome {
     let mut attributes = Attributes::new();

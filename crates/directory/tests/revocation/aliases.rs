@@ -11,7 +11,7 @@ use crate::revocation::{
     by_data::{LESS, change},
     reconfigure, rest,
 };
-use ironbark_harness::{Answer, Client, Site, read_answer};
+use ironbark_harness::{DecodedAnswer, Site, TestClient, read_answer};
 
 type Change = &'static dyn Fn(&mut Site);
 
@@ -20,7 +20,7 @@ const RULES: &str = "envflags nosync\naccess to dn.base=\"cn=way,ou=p,dc=ex\" by
 const GROUP: &str = "objectClass: groupOfNames\nmember: cn=b,ou=p,dc=ex\nmember: cn=x";
 
 /// An alias in `ou=p` leads to `ou=far` with people `m0` and so on.
-fn site(count: usize) -> (Site, Client) {
+fn site(count: usize) -> (Site, TestClient) {
     let mut site = Site::populated(RULES);
     site.must_add("cn=g,dc=ex", GROUP);
     site.must_add("ou=far,dc=ex", "objectClass: organizationalUnit");
@@ -54,7 +54,7 @@ fn question(base: &str, controls: &[&dyn EncodeControl]) -> Vec<u8> {
     pdu
 }
 
-fn page(client: &mut Client, base: &str, is_sorted: bool, cookie: &[u8]) -> Answer {
+fn page(client: &mut TestClient, base: &str, is_sorted: bool, cookie: &[u8]) -> DecodedAnswer {
     let by_name = [SortKey {
         attribute: b"cn",
         ordering_rule: Some(b"2.5.13.3"),
@@ -70,12 +70,12 @@ fn page(client: &mut Client, base: &str, is_sorted: bool, cookie: &[u8]) -> Answ
     read_answer(&out)
 }
 
-fn names(answer: &Answer) -> Vec<&str> {
+fn names(answer: &DecodedAnswer) -> Vec<&str> {
     answer.entries.iter().filter_map(|entry| entry.lines().next()).collect()
 }
 
 /// Asks for a page, makes a change, and asks for the next one.
-fn second_page(is_sorted: bool, change: impl Fn(&mut Site)) -> Answer {
+fn second_page(is_sorted: bool, change: impl Fn(&mut Site)) -> DecodedAnswer {
     let (mut site, mut reader) = site(8);
     let first = page(&mut reader, "ou=p,dc=ex", is_sorted, b"");
     assert_eq!(names(&first), ["dn: cn=m0,ou=far,dc=ex", "dn: cn=m1,ou=far,dc=ex"]);

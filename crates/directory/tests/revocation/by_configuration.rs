@@ -3,7 +3,7 @@
 use ironbark_ldap_proto::Scope;
 
 use crate::revocation::{begin, reconfigure, rest, search};
-use ironbark_harness::{Client, Site};
+use ironbark_harness::{Site, TestClient};
 
 /// Lines of the database, and the answer that the rest of a search has under them: code, entries, whether these show
 /// `sn`.
@@ -30,7 +30,7 @@ fn site(count: usize) -> Site {
     site
 }
 
-fn reader(site: &Site) -> Client {
+fn reader(site: &Site) -> TestClient {
     let mut reader = site.connect();
     reader.become_("cn=b,ou=p,dc=ex");
     reader

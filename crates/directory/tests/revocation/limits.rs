@@ -13,17 +13,17 @@ use ironbark_ldap_proto::{
 use ironbark_model::{Attribute, Dn, Entry};
 
 use crate::revocation::{begin, reconfigure, rest, search};
-use ironbark_harness::{Client, Site, read_answer};
+use ironbark_harness::{Site, TestClient, read_answer};
 
 const COUNT: usize = 400;
 
-fn reader(site: &Site) -> Client {
+fn reader(site: &Site) -> TestClient {
     let mut reader = site.connect();
     reader.become_("cn=b,ou=p,dc=ex");
     reader
 }
 
-fn stored() -> (Site, Client) {
+fn stored() -> (Site, TestClient) {
     let mut site = Site::populated("envflags nosync\naccess to * by * read");
     for n in 0..COUNT {
         site.must_add(&format!("cn=m{n},dc=ex"), "objectClass: person\nsn: s");
@@ -42,7 +42,7 @@ fn a_later_page_and_a_later_slice_may_look_through_as_many_as_are_allowed_now() 
         &search("dc=ex", Scope::WholeSubtree, "(cn=m*)", &[]),
         &mut out,
     );
-    let page = |pager: &mut Client, cookie: &[u8]| {
+    let page = |pager: &mut TestClient, cookie: &[u8]| {
         let paged = Control::critical(PagedResults { size: 2, cookie });
         let pdu = search("dc=ex", Scope::WholeSubtree, "(cn=m*)", &[&paged]);
         let (worker, session) = pager.parts();

@@ -17,7 +17,7 @@ mod pages;
 mod storm;
 
 use ironbark_directory::{Progress, SearchRun, Started};
-use ironbark_harness::{Answer, Client, Site, encoded, read_answer, search_request};
+use ironbark_harness::{DecodedAnswer, Site, TestClient, encoded, read_answer, search_request};
 use ironbark_ldap_proto::{EncodeControl, Request, Scope};
 
 /// A search request as a client sends it.
@@ -27,13 +27,13 @@ fn search(base: &str, scope: Scope, filter: &str, controls: &[&dyn EncodeControl
 }
 
 /// The answer to a search that ends in its first slice.
-fn answer(started: &Started, out: &mut Vec<u8>) -> Answer {
+fn answer(started: &Started, out: &mut Vec<u8>) -> DecodedAnswer {
     assert!(matches!(started, Started::Answered), "a quick search");
     read_answer(&std::mem::take(out))
 }
 
 /// A search that has sent its first slice.
-fn begin(client: &mut Client, pdu: &[u8], out: &mut Vec<u8>) -> Box<SearchRun> {
+fn begin(client: &mut TestClient, pdu: &[u8], out: &mut Vec<u8>) -> Box<SearchRun> {
     let (worker, session) = client.parts();
     match worker.start(session, pdu, out) {
         Started::Search(run) => run,
@@ -42,7 +42,7 @@ fn begin(client: &mut Client, pdu: &[u8], out: &mut Vec<u8>) -> Box<SearchRun> {
 }
 
 /// All the rest of a search.
-fn rest(client: &mut Client, mut run: Box<SearchRun>) -> Answer {
+fn rest(client: &mut TestClient, mut run: Box<SearchRun>) -> DecodedAnswer {
     let (worker, session) = client.parts();
     let mut out = Vec::new();
     while worker.step(session, &mut run, &mut out) == Progress::More {}

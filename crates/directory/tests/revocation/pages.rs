@@ -6,27 +6,27 @@ use ironbark_ldap_proto::{
 };
 
 use crate::revocation::{reconfigure, search};
-use ironbark_harness::{Answer, Client, Site, read_answer};
+use ironbark_harness::{DecodedAnswer, Site, TestClient, read_answer};
 
-fn page_of(client: &mut Client, (base, filter): (&str, &str), size: u32, cookie: &[u8]) -> Answer {
+fn page_of(client: &mut TestClient, (base, filter): (&str, &str), size: u32, cookie: &[u8]) -> DecodedAnswer {
     let page = Control::critical(PagedResults { size, cookie });
     let pdu = search(base, Scope::WholeSubtree, filter, &[&page]);
     send(client, &pdu)
 }
 
-fn send(client: &mut Client, pdu: &[u8]) -> Answer {
+fn send(client: &mut TestClient, pdu: &[u8]) -> DecodedAnswer {
     let (worker, session) = client.parts();
     let mut out = Vec::new();
     worker.start(session, pdu, &mut out);
     read_answer(&out)
 }
 
-fn page(client: &mut Client, cookie: &[u8]) -> Answer {
+fn page(client: &mut TestClient, cookie: &[u8]) -> DecodedAnswer {
     page_of(client, ("dc=ex", "(cn=m*)"), 2, cookie)
 }
 
 /// Three entries of a search that is sorted by cn, or the other way round.
-fn sorted_page(client: &mut Client, filter: &str, reverse: bool, cookie: &[u8]) -> Answer {
+fn sorted_page(client: &mut TestClient, filter: &str, reverse: bool, cookie: &[u8]) -> DecodedAnswer {
     let by_name = [SortKey {
         attribute: b"cn",
         ordering_rule: Some(b"2.5.13.3"),
@@ -38,7 +38,7 @@ fn sorted_page(client: &mut Client, filter: &str, reverse: bool, cookie: &[u8]) 
     send(client, &pdu)
 }
 
-fn site(lines: &str) -> (Site, Client) {
+fn site(lines: &str) -> (Site, TestClient) {
     let mut site = Site::populated(&format!("envflags nosync\n{lines}\naccess to * by * read"));
     for n in 0..8 {
         site.must_add(&format!("cn=m{n},dc=ex"), "objectClass: person\nsn: s");

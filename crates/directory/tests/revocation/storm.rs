@@ -18,7 +18,7 @@ use crate::revocation::{
     by_data::{CASES, Case, change, site},
     reconfigure, search,
 };
-use ironbark_harness::{Client, Site, encoded, read_answer};
+use ironbark_harness::{Site, TestClient, encoded, read_answer};
 
 /// Revocations of each case. `IRONBARK_REVOCATIONS` says another number.
 fn rounds() -> u64 {
@@ -42,12 +42,12 @@ fn read(
     directory: &Arc<Service>,
     progress: &Progress,
     number: usize,
-    ask: &(dyn Fn(&mut Client, usize) -> Vec<bool> + Sync),
+    ask: &(dyn Fn(&mut TestClient, usize) -> Vec<bool> + Sync),
     writer: &Thread,
 ) {
     // A reader that never pauses gives way to the change that others wait for. It concerns this thread alone.
     let _ = rustix::process::nice(19);
-    let mut client = Client::new(directory);
+    let mut client = TestClient::new(directory);
     client.become_("cn=b,ou=p,dc=ex");
     loop {
         let before = progress.step.load(SeqCst);
@@ -72,7 +72,7 @@ fn read(
 
 fn storm(
     site: &mut Site,
-    ask: &(dyn Fn(&mut Client, usize) -> Vec<bool> + Sync),
+    ask: &(dyn Fn(&mut TestClient, usize) -> Vec<bool> + Sync),
     set: &mut dyn FnMut(&mut Site, bool),
 ) {
     let progress = Progress::default();
@@ -105,7 +105,7 @@ fn storm(
 }
 
 /// One question alone, or several in one batch.
-fn ask(client: &mut Client, number: usize) -> Vec<bool> {
+fn ask(client: &mut TestClient, number: usize) -> Vec<bool> {
     let question = search("cn=a,ou=p,dc=ex", Scope::BaseObject, "(objectClass=*)", &[]);
     let (worker, session) = client.parts();
     let mut out = Vec::new();
@@ -149,7 +149,7 @@ fn rights_by_the_configuration() {
 
 #[test]
 fn passwords_and_restrictions_of_binds() {
-    let bind = |client: &mut Client, _: usize| {
+    let bind = |client: &mut TestClient, _: usize| {
         let request = BindRequest {
             version: 3,
             name: b"cn=c,ou=p,dc=ex",

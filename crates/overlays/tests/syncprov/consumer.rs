@@ -13,7 +13,7 @@ use ironbark_ldap_proto::{
     message::encode_request,
 };
 
-use ironbark_harness::{Client, staying::Staying};
+use ironbark_harness::{TestClient, staying::Staying};
 
 /// Attributes that say something of the entry's place, or of the server.
 const COMPUTED: [&str; 4] = ["entryDN:", "hasSubordinates:", "subschemaSubentry:", "contextCSN:"];
@@ -92,7 +92,7 @@ impl Consumer {
     }
 
     /// Sends the request, and takes what comes at once.
-    pub(crate) fn begin(&mut self, client: &mut Client, content: Content, persists: bool) {
+    pub(crate) fn begin(&mut self, client: &mut TestClient, content: Content, persists: bool) {
         self.seen.clear();
         self.deletions.clear();
         self.is_refreshing = true;
@@ -161,7 +161,7 @@ impl Consumer {
     }
 
     /// Takes what has come since.
-    pub(crate) fn go_on(&mut self, client: &mut Client) {
+    pub(crate) fn go_on(&mut self, client: &mut TestClient) {
         let out = self.staying.go_on(client);
         self.take(&out);
     }
@@ -382,7 +382,7 @@ fn held(entry: &SearchResultEntry<'_>) -> Held {
 }
 
 /// What a search finds, to be compared with.
-pub(crate) fn found(client: &mut Client, content: Content) -> BTreeMap<String, BTreeSet<String>> {
+pub(crate) fn found(client: &mut TestClient, content: Content) -> BTreeMap<String, BTreeSet<String>> {
     client.become_(content.identity);
     let answer = client.search_as_self(content.base, content.scope, content.filter, &["*", "+"]);
     assert!(matches!(answer.code, 0 | 32), "{}", answer.code);

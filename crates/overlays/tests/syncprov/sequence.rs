@@ -10,8 +10,8 @@ use crate::syncprov::{
     site,
 };
 use ironbark_harness::{
-    changes::{self, Change, change},
-    {Client, Site},
+    changes::{self, RandomChange, change},
+    {Site, TestClient},
 };
 
 const RULES: &str = "access to filter=(sn=hidden) by users none\n\
@@ -49,7 +49,7 @@ const fn content(identity: &'static str, base: &'static str, scope: Scope, filte
 
 #[derive(Clone, Debug)]
 enum Step {
-    Change(Change),
+    Change(RandomChange),
     /// All consumers take what there is.
     Look,
     /// A consumer comes anew, and stays or goes.
@@ -94,7 +94,7 @@ fn run(steps: &[Step]) {
     (0..)
         .zip(&mut consumers)
         .for_each(|(number, consumer)| consumer.number = 1_000 * number);
-    let look = |site: &mut Site, client: &mut Client, consumers: &mut Vec<Consumer>| {
+    let look = |site: &mut Site, client: &mut TestClient, consumers: &mut Vec<Consumer>| {
         for (consumer, content) in consumers.iter_mut().zip(contents()) {
             if consumer.persists() {
                 consumer.go_on(client);
@@ -126,8 +126,8 @@ fn run(steps: &[Step]) {
 /// Without a log, entries come in the order of their IDs. One that moved has come there from elsewhere.
 #[test]
 fn an_entry_comes_after_a_move_high_above_it() {
-    use Change::{Add, Delete, DeleteTree, Move};
-    let changes = |changes: &[Change]| changes.iter().cloned().map(Step::Change).collect::<Vec<_>>();
+    use RandomChange::{Add, Delete, DeleteTree, Move};
+    let changes = |changes: &[RandomChange]| changes.iter().cloned().map(Step::Change).collect::<Vec<_>>();
     let before = [
         Delete(4),
         DeleteTree(2),

@@ -11,7 +11,7 @@ use crate::syncprov::{
 };
 use ironbark_harness::{
     peer::{LINES, csn, made, message, parsed, person, refresh, send, shared},
-    {Client, Site},
+    {Site, TestClient},
 };
 use ironbark_ldap_proto::controls::EntryState;
 
@@ -58,7 +58,7 @@ fn last_told(consumer: &Consumer) -> ContextVector {
 }
 
 /// A slapd that has everything, and stays; and its connection.
-fn slapd(site: &Site) -> (Consumer, Client) {
+fn slapd(site: &Site) -> (Consumer, TestClient) {
     let (mut consumer, mut connection) = (Consumer::default(), site.connect());
     consumer.sid = SLAPD;
     consumer.begin(&mut connection, ALL, true);

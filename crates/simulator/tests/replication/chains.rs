@@ -5,7 +5,7 @@ use crate::{
     WHOLE,
     world::World,
 };
-use ironbark_harness::changes::Change::{Add, Delete, DeleteTree, Move};
+use ironbark_harness::changes::RandomChange::{Add, Delete, DeleteTree, Move};
 
 /// Lets this happen to a chain of three; clients write at the first.
 fn run(events: &[Event]) {
@@ -17,7 +17,7 @@ fn run(events: &[Event]) {
     world.all_are_equal();
 }
 
-fn at_first(change: ironbark_harness::changes::Change) -> Event {
+fn at_first(change: ironbark_harness::changes::RandomChange) -> Event {
     Event::Change(0, change)
 }
 

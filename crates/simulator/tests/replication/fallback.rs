@@ -5,7 +5,7 @@ use crate::{
     logs::{change, run},
     writers::{MESH, PAIR, RING},
 };
-use ironbark_harness::changes::Change::{Add, Delete, DeleteTree, Modify, Move, MoveBelow};
+use ironbark_harness::changes::RandomChange::{Add, Delete, DeleteTree, Modify, Move, MoveBelow};
 
 /// The suffix entry of a log was made by no change of its source.
 #[test]

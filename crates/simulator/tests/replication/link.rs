@@ -18,7 +18,7 @@ use ironbark_replication::{Begin, Consumer, Machine, Message};
 use tokio::runtime::Runtime;
 
 use crate::node::{Node, Replicator};
-use ironbark_harness::Client;
+use ironbark_harness::TestClient;
 
 /// What a consumer asks for.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ pub(crate) struct Link {
     pub(crate) content: Content,
     consumer: Consumer,
     /// The connection's end at the provider.
-    client: Client,
+    client: TestClient,
     run: Option<Box<SearchRun>>,
     queue: VecDeque<Message>,
     number: i32,

@@ -8,7 +8,7 @@ use crate::{
     world::World,
     writers::{CHAIN, MESH, PAIR, RING, Topology, events, replicator},
 };
-use ironbark_harness::changes::Change::{self, Add, Delete, DeleteTree, Modify, Move, MoveBelow};
+use ironbark_harness::changes::RandomChange::{self, Add, Delete, DeleteTree, Modify, Move, MoveBelow};
 
 /// Lets this happen, and checks the end.
 pub(crate) fn run(topology: Topology, events: &[Event]) {
@@ -62,12 +62,12 @@ fn looks(topology: Topology) -> Vec<Event> {
 }
 
 /// All begin with the same, and have this change of the first one then.
-fn all_have(topology: Topology, first: Change) -> Vec<Event> {
+fn all_have(topology: Topology, first: RandomChange) -> Vec<Event> {
     let looks = looks(topology);
     [&looks[..], &[change(0, first)], &looks].concat()
 }
 
-pub(crate) fn change(node: usize, change: Change) -> Event {
+pub(crate) fn change(node: usize, change: RandomChange) -> Event {
     Event::Change(node, change)
 }
 

@@ -24,13 +24,13 @@ use ironbark_ldap_proto::Scope;
 use proptest::{prelude::*, test_runner::RngSeed};
 
 use crate::{link::Content, world::World};
-use ironbark_harness::changes::{Change, change};
+use ironbark_harness::changes::{RandomChange, change};
 
 /// What may happen.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
     /// A client changes something at a node.
-    Change(usize, Change),
+    Change(usize, RandomChange),
     /// A provider works, and up to so many of its messages arrive.
     Deliver(usize, usize),
     /// A connection breaks; what was on its way is lost. What has arrived may still be on its way into the database.
@@ -129,7 +129,7 @@ fn follow_parts(events: &[Event]) {
 /// The log is gone, and entries come in the order of their IDs, superiors first.
 #[test]
 fn what_moved_below_a_name_that_was_used_again_does_not_come_below_its_former_holder() {
-    use ironbark_harness::changes::Change::{Add, Delete, Move};
+    use ironbark_harness::changes::RandomChange::{Add, Delete, Move};
     let mut events: Vec<Event> = [
         Add(0, 0, 0),
         Add(0, 1, 0),
@@ -150,7 +150,7 @@ fn what_moved_below_a_name_that_was_used_again_does_not_come_below_its_former_ho
 /// The first refresh breaks off, and one of its names goes to another entry.
 #[test]
 fn what_moved_below_a_new_entry_does_not_come_below_one_of_a_refresh_that_broke_off() {
-    use ironbark_harness::changes::Change::{Add, Delete, Move};
+    use ironbark_harness::changes::RandomChange::{Add, Delete, Move};
     let mut events = vec![Event::Change(0, Add(4, 3, 0)), Event::Deliver(1, 2)];
     let changes = [
         Delete(0),

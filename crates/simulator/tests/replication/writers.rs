@@ -178,7 +178,7 @@ proptest! {
 /// A provider sent the second change of an entry with the cookie of the first one.
 #[test]
 fn a_version_that_came_with_an_earlier_cookie_is_told_with_its_own() {
-    use ironbark_harness::changes::Change::{Add, Modify, Move};
+    use ironbark_harness::changes::RandomChange::{Add, Modify, Move};
     run(
         MESH,
         &[
@@ -196,7 +196,7 @@ fn a_version_that_came_with_an_earlier_cookie_is_told_with_its_own() {
 /// The name at which an entry is set aside is that of glue, as something was told below it before.
 #[test]
 fn an_entry_is_set_aside_where_glue_waits_for_it() {
-    use ironbark_harness::changes::Change::{Add, Delete};
+    use ironbark_harness::changes::RandomChange::{Add, Delete};
     run(
         RING,
         &[
@@ -217,7 +217,7 @@ fn an_entry_is_set_aside_where_glue_waits_for_it() {
 /// A client renames an entry that was set aside under its entryUUID, and deletes the old RDN.
 #[test]
 fn an_entry_that_was_set_aside_keeps_its_uuid() {
-    use ironbark_harness::changes::Change::{Add, DeleteTree, Move};
+    use ironbark_harness::changes::RandomChange::{Add, DeleteTree, Move};
     let mut events: Vec<Event> = (0..6).map(Event::Look).collect();
     events.extend([
         Event::Change(0, Add(4, 3, 0)),
@@ -239,7 +239,7 @@ fn an_entry_that_was_set_aside_keeps_its_uuid() {
 /// What a server made before it was restored comes back to it around the ring, while it follows.
 #[test]
 fn what_a_restored_server_had_made_itself_comes_back_to_it() {
-    use ironbark_harness::changes::Change::Add;
+    use ironbark_harness::changes::RandomChange::Add;
     let mut events = vec![Event::Save(1)];
     events.extend((0..9).map(|look| Event::Look(look % 3)));
     events.extend([
@@ -256,7 +256,7 @@ fn what_a_restored_server_had_made_itself_comes_back_to_it() {
 /// Entries came to a server whose provider was still being filled itself, and the server began anew.
 #[test]
 fn entries_of_a_refresh_that_has_not_ended_make_no_vector() {
-    use ironbark_harness::changes::Change::{Add, Delete, Move};
+    use ironbark_harness::changes::RandomChange::{Add, Delete, Move};
     let mut events: Vec<Event> = [Add(0, 0, 0), Delete(0), Add(0, 3, 0), Add(4, 0, 0), Move(1, 0, 0)]
         .map(|change| Event::Change(0, change))
         .into();
@@ -275,7 +275,7 @@ fn entries_of_a_refresh_that_has_not_ended_make_no_vector() {
 /// An entry comes as it is now, with the cookie of its change before that.
 #[test]
 fn an_entry_that_is_newer_than_its_cookie_is_told_to_who_comes_back() {
-    use ironbark_harness::changes::Change::{Add, Modify, Move};
+    use ironbark_harness::changes::RandomChange::{Add, Modify, Move};
     let mut events: Vec<Event> = [Modify(0, 0, 0), Modify(0, 0, 0), Add(0, 0, 0)]
         .map(|change| Event::Change(0, change))
         .into();
@@ -295,7 +295,7 @@ fn an_entry_that_is_newer_than_its_cookie_is_told_to_who_comes_back() {
 /// Within a refresh from one provider, the cookie of another one raises the vector.
 #[test]
 fn what_a_refresh_brought_before_the_cookie_of_another_is_told_to_who_has_that_cookie() {
-    use ironbark_harness::changes::Change::Add;
+    use ironbark_harness::changes::RandomChange::Add;
     run(
         MESH,
         &[
@@ -318,7 +318,7 @@ fn what_a_refresh_brought_before_the_cookie_of_another_is_told_to_who_has_that_c
 /// same.
 #[test]
 fn of_two_entries_that_come_below_one_the_end_of_one_is_told() {
-    use ironbark_harness::changes::Change::{Add, Delete, DeleteTree, Modify, Move};
+    use ironbark_harness::changes::RandomChange::{Add, Delete, DeleteTree, Modify, Move};
     run(
         CHAIN,
         &[
@@ -362,7 +362,7 @@ fn of_two_entries_that_come_below_one_the_end_of_one_is_told() {
 /// elsewhere was not told where the entry is now.
 #[test]
 fn a_revision_that_came_with_the_cookie_of_its_version_is_told() {
-    use ironbark_harness::changes::Change::{Add, Delete, Modify};
+    use ironbark_harness::changes::RandomChange::{Add, Delete, Modify};
     let add = |node| Event::Change(node, Add(0, 0, 0));
     let mut events = vec![Event::Change(0, Modify(0, 0, 0))];
     events.extend((0..9).map(|look| Event::Look(look % 3)));
@@ -390,7 +390,7 @@ fn a_revision_that_came_with_the_cookie_of_its_version_is_told() {
 /// A server was loaded by one whose own first refresh had not ended, and began anew.
 #[test]
 fn entries_that_were_loaded_without_a_cookie_make_no_vector() {
-    use ironbark_harness::changes::Change::{Add, Delete, Move};
+    use ironbark_harness::changes::RandomChange::{Add, Delete, Move};
     let add = |node| Event::Change(node, Add(0, 0, 0));
     run_apart(
         RING,
@@ -416,7 +416,7 @@ fn entries_that_were_loaded_without_a_cookie_make_no_vector() {
 /// A server is restored, and its clock was put back: its new CSNs are ones that it had given before.
 #[test]
 fn what_a_restored_server_makes_with_a_clock_that_is_behind_is_told() {
-    use ironbark_harness::changes::Change::{Add, Delete};
+    use ironbark_harness::changes::RandomChange::{Add, Delete};
     run(
         MESH,
         &[
@@ -448,7 +448,7 @@ fn what_a_restored_server_makes_with_a_clock_that_is_behind_is_told() {
 /// An entry was added and deleted before it was sent. Then its server was restored from a copy that has it.
 #[test]
 fn the_end_of_an_entry_that_was_never_sent_outlives_a_restore() {
-    use ironbark_harness::changes::Change::{Add, Delete, DeleteTree, Modify, Move};
+    use ironbark_harness::changes::RandomChange::{Add, Delete, DeleteTree, Modify, Move};
     run(
         PAIR,
         &[
@@ -474,7 +474,7 @@ fn the_end_of_an_entry_that_was_never_sent_outlives_a_restore() {
 /// An entry loses its name to another one, and an entry below it has the same RDN as one below the winner.
 #[test]
 fn what_was_below_the_loser_of_a_name_takes_no_name_below_the_winner() {
-    use ironbark_harness::changes::Change::{Add, DeleteTree, Modify, Move};
+    use ironbark_harness::changes::RandomChange::{Add, DeleteTree, Modify, Move};
     run(
         RING,
         &[

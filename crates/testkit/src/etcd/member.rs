@@ -15,14 +15,14 @@ use crate::{Layout, TestkitError, binary::installed, server::free_port};
 
 /// Where a member of etcd runs.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct MemberHost {
     /// The address on which it listens.
     pub host: String,
     /// The command before its own: a program that enters a namespace. Its process must become the member's.
     pub entering: Vec<String>,
 }
 
-impl Place {
+impl MemberHost {
     /// On loopback, in no namespace of its own.
     pub(super) fn loopback() -> Self {
         Self {
@@ -46,7 +46,7 @@ impl Place {
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) name: String,
-    pub(super) place: Place,
+    pub(super) place: MemberHost,
     client_port: u16,
     peer_port: u16,
     /// Clients use TLS with `server.crt` and `server.key`.
@@ -59,7 +59,7 @@ pub(super) struct Member {
 }
 
 impl Member {
-    pub(super) fn new(number: usize, place: Place, is_secure: bool) -> Result<Self, TestkitError> {
+    pub(super) fn new(number: usize, place: MemberHost, is_secure: bool) -> Result<Self, TestkitError> {
         Ok(Self {
             name: format!("m{number}"),
             place,

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use nix::sys::signal::Signal;
 
 use self::member::Member;
-pub use self::member::Place;
-use crate::{Authority, Layout, Outcome, TestkitError, binary::installed, command, wait};
+pub use self::member::MemberHost;
+use crate::{CertificateAuthority, Layout, ProgramOutput, TestkitError, binary::installed, command, wait};
 
 /// Some members of one etcd, with their files in a directory of their own. Dropping it ends its own processes.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct Etcd {
     layout: Layout,
     members: Vec<Member>,
     /// Where etcdctl runs.
-    control: Place,
+    control: MemberHost,
     /// Arguments of each member after the usual ones.
     arguments: Vec<String>,
 }
@@ -24,26 +24,26 @@ pub struct Etcd {
 impl Etcd {
     /// Starts an etcd of this many members on loopback, and waits until it answers.
     pub fn start(members: usize) -> Result<Self, TestkitError> {
-        let places = vec![Place::loopback(); members];
-        Self::of(places, Place::loopback(), false)?.begin()
+        let places = vec![MemberHost::loopback(); members];
+        Self::of(places, MemberHost::loopback(), false)?.begin()
     }
 
     /// Starts an etcd of one member, which is reached by TLS alone.
-    pub fn start_secure(authority: &mut Authority) -> Result<Self, TestkitError> {
-        let etcd = Self::of(vec![Place::loopback()], Place::loopback(), true)?;
+    pub fn start_secure(authority: &mut CertificateAuthority) -> Result<Self, TestkitError> {
+        let etcd = Self::of(vec![MemberHost::loopback()], MemberHost::loopback(), true)?;
         authority.server()?.write(&etcd.layout, "server")?;
         etcd.layout.write("ca.crt", authority.certificate())?;
         etcd.begin()
     }
 
     /// Members at these places, which are not started yet. `control` is where etcdctl runs; it must reach all of them.
-    pub fn prepare(places: Vec<Place>, control: Place, arguments: &[&str]) -> Result<Self, TestkitError> {
+    pub fn prepare(places: Vec<MemberHost>, control: MemberHost, arguments: &[&str]) -> Result<Self, TestkitError> {
         let mut etcd = Self::of(places, control, false)?;
         etcd.arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
         Ok(etcd)
     }
 
-    fn of(places: Vec<Place>, control: Place, is_secure: bool) -> Result<Self, TestkitError> {
+    fn of(places: Vec<MemberHost>, control: MemberHost, is_secure: bool) -> Result<Self, TestkitError> {
         let layout = Layout::new()?;
         let members = places.into_iter().enumerate();
         let members = members.map(|(number, place)| {
@@ -162,16 +162,16 @@ impl Etcd {
     }
 
     /// Runs etcdctl.
-    pub fn etcdctl(&self, arguments: &[&str]) -> Result<Outcome, TestkitError> {
+    pub fn etcdctl(&self, arguments: &[&str]) -> Result<ProgramOutput, TestkitError> {
         self.etcdctl_with(arguments, b"")
     }
 
     /// Puts a value of any octets.
-    pub fn put(&self, key: &str, value: &[u8]) -> Result<Outcome, TestkitError> {
+    pub fn put(&self, key: &str, value: &[u8]) -> Result<ProgramOutput, TestkitError> {
         self.etcdctl_with(&["put", key], value)
     }
 
-    fn etcdctl_with(&self, arguments: &[&str], input: &[u8]) -> Result<Outcome, TestkitError> {
+    fn etcdctl_with(&self, arguments: &[&str], input: &[u8]) -> Result<ProgramOutput, TestkitError> {
         let mut etcdctl = self.control.command(installed("/usr/bin/etcdctl")?);
         etcdctl
             .env_clear()

@@ -10,7 +10,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use ironbark_testkit::Place;
+use ironbark_testkit::MemberHost;
 
 /// A way from one party to another.
 pub(crate) type Way = (usize, usize);
@@ -59,16 +59,16 @@ impl Lab {
     }
 
     /// Where a party runs.
-    pub(crate) fn place(&self, party: usize) -> Place {
-        Place {
+    pub(crate) fn place(&self, party: usize) -> MemberHost {
+        MemberHost {
             host: address(party),
             entering: entering(&self.parties[party], &["--net", "--mount"]),
         }
     }
 
     /// A place that reaches all parties, whatever is cut between them.
-    pub(crate) fn middle(&self) -> Place {
-        Place {
+    pub(crate) fn middle(&self) -> MemberHost {
+        MemberHost {
             host: "127.0.0.1".to_owned(),
             entering: entering(&self.router, &["--net", "--mount"]),
         }

@@ -7,7 +7,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use ironbark_testkit::{Layout, Place, wait};
+use ironbark_testkit::{Layout, MemberHost, wait};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -33,7 +33,7 @@ impl SlowDisk {
     ///
     /// # Errors
     /// Why this user cannot do so.
-    pub(crate) fn of(pid: u32, place: &Place, milliseconds: u32) -> Result<Self, String> {
+    pub(crate) fn of(pid: u32, place: &MemberHost, milliseconds: u32) -> Result<Self, String> {
         let layout = Layout::new().unwrap();
         let output = layout.join("syncs");
         let mut command = Command::new(&place.entering[0]);
