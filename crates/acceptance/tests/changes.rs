@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::common::{PEOPLE, ironbark, succeed};
-use ironbark_ldif::{Attributes, Change, ModifyKind, NoFiles, Reader, RecordKind};
+use ironbark_ldif::{Attributes, LdifChange, LdifReader, ModifyKind, NoFiles, RecordKind};
 use ironbark_testkit::{Flavor, NormalizedLdif, Server, Tool};
 
 /// Changes of each kind; the last one has binary values.
@@ -122,7 +122,7 @@ fn text_of(bytes: &[u8]) -> String {
 
 /// Makes the changes of a text, in the simplest way.
 fn apply(entries: &mut Entries, text: &str) {
-    let mut reader = Reader::new(text.as_bytes(), NoFiles);
+    let mut reader = LdifReader::new(text.as_bytes(), NoFiles);
     let pairs = |attributes: Attributes| {
         attributes
             .into_iter()
@@ -132,13 +132,13 @@ fn apply(entries: &mut Entries, text: &str) {
     while let Some(record) = reader.read().unwrap() {
         let dn = text_of(&record.dn);
         let change = match record.kind {
-            RecordKind::Content(attributes) => Change::Add(attributes),
+            RecordKind::Content(attributes) => LdifChange::Add(attributes),
             RecordKind::Change { change, .. } => change,
         };
         match change {
-            Change::Add(attributes) => assert!(entries.insert(dn, pairs(attributes)).is_none()),
-            Change::Delete => assert!(entries.remove(&dn).is_some()),
-            Change::Modify(modifications) => {
+            LdifChange::Add(attributes) => assert!(entries.insert(dn, pairs(attributes)).is_none()),
+            LdifChange::Delete => assert!(entries.remove(&dn).is_some()),
+            LdifChange::Modify(modifications) => {
                 let entry = entries.get_mut(&dn).unwrap();
                 for modification in modifications {
                     let name = text_of(&modification.attribute);
@@ -155,7 +155,7 @@ fn apply(entries: &mut Entries, text: &str) {
                     }
                 }
             }
-            Change::ModifyDn {
+            LdifChange::ModifyDn {
                 new_rdn, new_superior, ..
             } => {
                 let entry = entries.remove(&dn).unwrap();

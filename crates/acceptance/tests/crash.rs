@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use ironbark_client::proto::{Assertion, Filter, ModifyOperation, Scope};
 use ironbark_client::{Change, Client, Options, Search};
-use ironbark_ldif::{Attributes, Change as LoggedChange, NoFiles, Reader, RecordKind};
+use ironbark_ldif::{Attributes, LdifChange as LoggedChange, LdifReader, NoFiles, RecordKind};
 use ironbark_testkit::{Flavor, Server};
 
 const BASE: &str = "dc=example,dc=com";
@@ -206,7 +206,7 @@ async fn the_audit_log_says_everything_once_whatever_kill_9_comes_between() {
     );
     let (server, known) = write_and_kill(&config, ROUNDS).await;
     let text = std::fs::read(server.layout().path().join("audit.ldif")).unwrap();
-    let mut reader = Reader::new(&*text, NoFiles);
+    let mut reader = LdifReader::new(&*text, NoFiles);
     let mut logged: BTreeMap<String, String> = BTreeMap::new();
     while let Some(record) = reader.read().unwrap() {
         let dn = String::from_utf8(record.dn).unwrap();

@@ -3,14 +3,14 @@
 /// A BER encoding that cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{kind} at byte {position}")]
-pub struct Error {
+pub struct BerError {
     /// Offset in bytes from the start of the outermost slice that was given to [`crate::Reader::new`].
     pub position: usize,
     /// What is wrong there.
     pub kind: ErrorKind,
 }
 
-/// The kinds of [`Error`].
+/// The kinds of [`BerError`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ErrorKind {
     /// The slice ends before the element does.

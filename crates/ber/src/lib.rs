@@ -9,7 +9,7 @@ mod tag;
 mod tlv;
 mod writer;
 
-pub use error::{Error, ErrorKind};
+pub use error::{BerError, ErrorKind};
 pub use reader::Reader;
 pub use tag::{Class, Tag, tags};
 pub use tlv::{Header, Tlv, Tlvs};

@@ -1,6 +1,6 @@
 //! A cursor over the elements of a slice.
 
-use crate::{Error, ErrorKind, Header, Tlv, tags};
+use crate::{BerError, ErrorKind, Header, Tlv, tags};
 
 /// Reads elements one after the other; borrows everything, allocates nothing.
 #[derive(Clone, Copy, Debug)]
@@ -45,15 +45,15 @@ impl<'a> Reader<'a> {
     }
 
     /// An error of this kind at the next octet.
-    pub const fn error(&self, kind: ErrorKind) -> Error {
-        Error {
+    pub const fn error(&self, kind: ErrorKind) -> BerError {
+        BerError {
             position: self.position,
             kind,
         }
     }
 
     /// Reads an element of any tag.
-    pub fn read_any(&mut self) -> Result<Tlv<'a>, Error> {
+    pub fn read_any(&mut self) -> Result<Tlv<'a>, BerError> {
         let (header, content, encoded) = self.take()?;
         Ok(Tlv {
             class: header.tag.class,
@@ -65,19 +65,19 @@ impl<'a> Reader<'a> {
     }
 
     /// Skips an element of any tag.
-    pub fn skip(&mut self) -> Result<(), Error> {
+    pub fn skip(&mut self) -> Result<(), BerError> {
         self.take().map(|_| ())
     }
 
     /// Reads the content of an element that must have this one-octet identifier.
     #[inline]
-    pub fn element(&mut self, identifier: u8) -> Result<&'a [u8], Error> {
+    pub fn element(&mut self, identifier: u8) -> Result<&'a [u8], BerError> {
         self.nested(identifier).map(|content| content.rest)
     }
 
     /// Reads the content of the next element if it has this one-octet identifier.
     #[inline]
-    pub fn optional(&mut self, identifier: u8) -> Result<Option<&'a [u8]>, Error> {
+    pub fn optional(&mut self, identifier: u8) -> Result<Option<&'a [u8]>, BerError> {
         if self.peek() == Some(identifier) {
             self.element(identifier).map(Some)
         } else {
@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
 
     /// Reads an element that must have this one-octet identifier and gives a reader of its content.
     #[inline]
-    pub fn nested(&mut self, identifier: u8) -> Result<Reader<'a>, Error> {
+    pub fn nested(&mut self, identifier: u8) -> Result<Reader<'a>, BerError> {
         match self.peek() {
             Some(found) if found == identifier => {}
             Some(_) => return Err(self.error(ErrorKind::UnexpectedTag)),
@@ -112,29 +112,29 @@ impl<'a> Reader<'a> {
 
     /// Reads an element of any tag: first identifier octet and a reader of its content.
     #[inline]
-    pub fn nested_any(&mut self) -> Result<(u8, Reader<'a>), Error> {
+    pub fn nested_any(&mut self) -> Result<(u8, Reader<'a>), BerError> {
         self.take().map(|(header, content, _)| (header.identifier, content))
     }
 
     /// Reads an OCTET STRING.
     #[inline]
-    pub fn octet_string(&mut self) -> Result<&'a [u8], Error> {
+    pub fn octet_string(&mut self) -> Result<&'a [u8], BerError> {
         self.element(tags::OCTET_STRING)
     }
 
     /// Reads a SEQUENCE.
     #[inline]
-    pub fn sequence(&mut self) -> Result<Reader<'a>, Error> {
+    pub fn sequence(&mut self) -> Result<Reader<'a>, BerError> {
         self.nested(tags::SEQUENCE)
     }
 
     /// Reads an integer with this identifier (INTEGER, ENUMERATED or an implicit tag) that fits 64 bits.
-    pub fn integer_i64(&mut self, identifier: u8) -> Result<i64, Error> {
+    pub fn integer_i64(&mut self, identifier: u8) -> Result<i64, BerError> {
         self.nested(identifier)?.integer_content()
     }
 
     /// Reads all that remains as the content octets of an INTEGER that fits 64 bits.
-    pub fn integer_content(self) -> Result<i64, Error> {
+    pub fn integer_content(self) -> Result<i64, BerError> {
         let fault = self.error(ErrorKind::BadInteger);
         let Some(first) = self.peek() else {
             return Err(fault);
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
 
     /// Reads an integer with this identifier (INTEGER, ENUMERATED or an implicit tag) that fits 32 bits.
     #[inline]
-    pub fn integer_i32(&mut self, identifier: u8) -> Result<i32, Error> {
+    pub fn integer_i32(&mut self, identifier: u8) -> Result<i32, BerError> {
         // One octet after a short length: message IDs, scopes, limits, result codes.
         if let [tag, 1, value, rest @ ..] = self.rest
             && *tag == identifier
@@ -174,18 +174,18 @@ impl<'a> Reader<'a> {
 
     /// Reads an INTEGER that fits 32 bits.
     #[inline]
-    pub fn integer(&mut self) -> Result<i32, Error> {
+    pub fn integer(&mut self) -> Result<i32, BerError> {
         self.integer_i32(tags::INTEGER)
     }
 
     /// Reads an ENUMERATED that fits 32 bits.
     #[inline]
-    pub fn enumerated(&mut self) -> Result<i32, Error> {
+    pub fn enumerated(&mut self) -> Result<i32, BerError> {
         self.integer_i32(tags::ENUMERATED)
     }
 
     /// Reads a boolean with this identifier (BOOLEAN or an implicit tag). Any octet but zero is true.
-    pub fn boolean_of(&mut self, identifier: u8) -> Result<bool, Error> {
+    pub fn boolean_of(&mut self, identifier: u8) -> Result<bool, BerError> {
         let content = self.nested(identifier)?;
         match content.rest {
             [value] => Ok(*value != 0),
@@ -195,13 +195,13 @@ impl<'a> Reader<'a> {
 
     /// Reads a BOOLEAN; any octet but zero is true.
     #[inline]
-    pub fn boolean(&mut self) -> Result<bool, Error> {
+    pub fn boolean(&mut self) -> Result<bool, BerError> {
         self.boolean_of(tags::BOOLEAN)
     }
 
     /// Succeeds when everything has been read.
     #[inline]
-    pub const fn finish(&self) -> Result<(), Error> {
+    pub const fn finish(&self) -> Result<(), BerError> {
         if self.rest.is_empty() {
             Ok(())
         } else {
@@ -209,7 +209,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn take(&mut self) -> Result<(Header, Reader<'a>, &'a [u8]), Error> {
+    fn take(&mut self) -> Result<(Header, Reader<'a>, &'a [u8]), BerError> {
         let header = match Header::parse(self.rest) {
             Ok(Some(header)) => header,
             Ok(None) => return Err(self.error(ErrorKind::Truncated)),

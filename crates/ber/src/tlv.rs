@@ -1,6 +1,6 @@
 //! Elements of any tag: headers, and an iterator over a series of elements (certificates are read with it).
 
-use crate::{Class, Error, ErrorKind, Reader, Tag};
+use crate::{BerError, Class, ErrorKind, Reader, Tag};
 
 /// The header of an element: tag, and where its content lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -137,7 +137,7 @@ impl<'a> Tlvs<'a> {
 }
 
 impl<'a> Iterator for Tlvs<'a> {
-    type Item = Result<Tlv<'a>, Error>;
+    type Item = Result<Tlv<'a>, BerError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.failed || self.reader.is_empty() {

@@ -11,7 +11,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::{Error, ExtendedReply, Options, Pending, TlsChannel, connection::Connection};
+use crate::{ClientError, ExtendedReply, NegotiatedTls, Options, Pending, connection::Connection};
 
 /// A connection to a server.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ struct Inner {
 #[derive(Default, Debug)]
 pub(crate) struct Established {
     pub(crate) url: Option<LdapUrl>,
-    pub(crate) tls: Option<TlsChannel>,
+    pub(crate) tls: Option<NegotiatedTls>,
     pub(crate) local: Option<String>,
 }
 
@@ -46,7 +46,7 @@ impl Drop for Inner {
 
 impl Client {
     /// Connects over TCP; `address` is `host:port`.
-    pub async fn connect_tcp(address: &str, options: Options) -> Result<Self, Error> {
+    pub async fn connect_tcp(address: &str, options: Options) -> Result<Self, ClientError> {
         let stream = within(options, address, TcpStream::connect(address)).await?;
         // Small requests must not wait for each other's acknowledgement. If the option fails, they are only slower.
         let _ = stream.set_nodelay(true);
@@ -54,7 +54,7 @@ impl Client {
     }
 
     /// Connects over a unix socket.
-    pub async fn connect_unix(path: &Path, options: Options) -> Result<Self, Error> {
+    pub async fn connect_unix(path: &Path, options: Options) -> Result<Self, ClientError> {
         let stream = within(options, &path.display().to_string(), UnixStream::connect(path)).await?;
         Ok(Self::from_stream(stream, options))
     }
@@ -96,12 +96,12 @@ impl Client {
     }
 
     /// The TLS of the connection, if [`Client::connect`] made it with TLS.
-    pub fn tls(&self) -> Option<&TlsChannel> {
+    pub fn tls(&self) -> Option<&NegotiatedTls> {
         self.inner.established.tls.as_ref()
     }
 
     /// Sends a request; its responses come from the [`Pending`].
-    pub fn send(&self, request: &Request<'_>, controls: &[&dyn EncodeControl]) -> Result<Pending, Error> {
+    pub fn send(&self, request: &Request<'_>, controls: &[&dyn EncodeControl]) -> Result<Pending, ClientError> {
         let id = self.inner.connection.send(request, controls)?;
         Ok(Pending::new(self.clone(), id, request.operation()))
     }
@@ -121,16 +121,16 @@ impl Client {
     }
 
     /// Sends unbind and waits until the server closes the connection, at most for the operation timeout.
-    pub async fn unbind(self) -> Result<(), Error> {
+    pub async fn unbind(self) -> Result<(), ClientError> {
         self.inner.connection.send(&Request::Unbind, &[])?;
         let timeout = self.inner.options.operation_timeout;
         tokio::time::timeout(timeout, self.inner.connection.wait_closed())
             .await
-            .map_err(|_| Error::Timeout(timeout))
+            .map_err(|_| ClientError::Timeout(timeout))
     }
 
     /// Why the connection is closed, if it is.
-    pub fn closed(&self) -> Option<Error> {
+    pub fn closed(&self) -> Option<ClientError> {
         self.inner.connection.closed()
     }
 
@@ -147,14 +147,14 @@ async fn within<T>(
     options: Options,
     address: &str,
     connecting: impl Future<Output = std::io::Result<T>>,
-) -> Result<T, Error> {
+) -> Result<T, ClientError> {
     let timeout = options.connect_timeout;
     match tokio::time::timeout(timeout, connecting).await {
-        Ok(connected) => connected.map_err(|error| Error::Connect {
+        Ok(connected) => connected.map_err(|error| ClientError::Connect {
             address: address.to_owned(),
             reason: error.to_string(),
         }),
-        Err(_) => Err(Error::ConnectTimeout {
+        Err(_) => Err(ClientError::ConnectTimeout {
             address: address.to_owned(),
             timeout,
         }),

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use crate::{
-    Error, ExtendedReply,
+    ClientError, ExtendedReply,
     inbox::{Inboxes, Taken},
     incoming::{Incoming, incoming},
 };
@@ -40,7 +40,7 @@ struct State {
     out: Vec<u8>,
     /// No further request is accepted. The content of `out` is still sent.
     closing: bool,
-    closed: Option<Error>,
+    closed: Option<ClientError>,
     notifications: mpsc::Sender<ExtendedReply>,
 }
 
@@ -63,7 +63,11 @@ impl Connection {
     }
 
     /// Queues a request. Its responses come from [`Self::receive`].
-    pub(crate) fn send(&self, request: &Request<'_>, controls: &[&dyn EncodeControl]) -> Result<MessageId, Error> {
+    pub(crate) fn send(
+        &self,
+        request: &Request<'_>,
+        controls: &[&dyn EncodeControl],
+    ) -> Result<MessageId, ClientError> {
         let mut state = self.lock();
         state.check_open()?;
         let id = state.next_id();
@@ -109,11 +113,11 @@ impl Connection {
     }
 
     /// Why the connection is closed.
-    pub(crate) fn closed(&self) -> Option<Error> {
+    pub(crate) fn closed(&self) -> Option<ClientError> {
         self.lock().closed.clone()
     }
 
-    fn close(&self, reason: Error) {
+    fn close(&self, reason: ClientError) {
         let mut state = self.lock();
         state.closed.get_or_insert(reason);
         state.inboxes.wake_all();
@@ -145,7 +149,7 @@ impl Connection {
                 socket.flush().await
             };
             if let Err(error) = written.await {
-                return self.close(Error::closed(&error));
+                return self.close(ClientError::closed(&error));
             }
             out.clear();
             if closing {
@@ -162,7 +166,7 @@ impl Connection {
         self.close(reason);
     }
 
-    async fn read_all(&self, mut socket: impl AsyncRead + Unpin) -> Error {
+    async fn read_all(&self, mut socket: impl AsyncRead + Unpin) -> ClientError {
         let mut buffer = Vec::new();
         loop {
             let mut start = 0;
@@ -179,22 +183,22 @@ impl Connection {
                         start += length;
                     }
                     Ok(_) => break,
-                    Err(error) => return Error::Protocol(error.to_string()),
+                    Err(error) => return ClientError::Protocol(error.to_string()),
                 }
             }
             buffer.drain(..start);
             buffer.reserve(READ_SIZE);
             match socket.read_buf(&mut buffer).await {
-                Ok(0) => return Error::closed(&io::Error::from(io::ErrorKind::UnexpectedEof)),
+                Ok(0) => return ClientError::closed(&io::Error::from(io::ErrorKind::UnexpectedEof)),
                 Ok(_) => {}
-                Err(error) => return Error::closed(&error),
+                Err(error) => return ClientError::closed(&error),
             }
         }
     }
 
     /// Waits until the consumers have room for a further message, or until the connection is closed for the returned
     /// reason.
-    async fn wait_for_room(&self) -> Option<Error> {
+    async fn wait_for_room(&self) -> Option<ClientError> {
         loop {
             {
                 let state = self.lock();
@@ -207,10 +211,10 @@ impl Connection {
     }
 
     /// Hands one message to its operation.
-    fn dispatch(&self, bytes: &[u8]) -> Result<(), Error> {
+    fn dispatch(&self, bytes: &[u8]) -> Result<(), ClientError> {
         let limits = DecodeLimits::default();
-        let message =
-            ResponseMessage::decode(bytes, &limits).map_err(|fault| Error::Protocol(fault.diagnostic.to_owned()))?;
+        let message = ResponseMessage::decode(bytes, &limits)
+            .map_err(|fault| ClientError::Protocol(fault.diagnostic.to_owned()))?;
         let id = message.id;
         let (incoming, last) = incoming(&message);
         if id == MessageId::UNSOLICITED {
@@ -221,16 +225,16 @@ impl Connection {
         Ok(())
     }
 
-    fn notify(&self, incoming: Incoming) -> Result<(), Error> {
+    fn notify(&self, incoming: Incoming) -> Result<(), ClientError> {
         let Incoming::Extended(notification) = incoming else {
-            return Err(Error::Protocol("message ID 0 in an ordinary response".to_owned()));
+            return Err(ClientError::Protocol("message ID 0 in an ordinary response".to_owned()));
         };
         let disconnect = notification.name.as_deref() == Some(NOTICE_OF_DISCONNECTION);
         let reason = format!("notice of disconnection: {}", notification.result);
         // If nobody reads the queue, it fills up. Later notifications are dropped then.
         let _ = self.lock().notifications.try_send(notification);
         if disconnect {
-            return Err(Error::Closed { reason });
+            return Err(ClientError::Closed { reason });
         }
         Ok(())
     }
@@ -254,10 +258,10 @@ impl Drop for Waiting<'_> {
 }
 
 impl State {
-    fn check_open(&self) -> Result<(), Error> {
+    fn check_open(&self) -> Result<(), ClientError> {
         match &self.closed {
             Some(reason) => Err(reason.clone()),
-            None if self.closing => Err(Error::Closed {
+            None if self.closing => Err(ClientError::Closed {
                 reason: "unbind was sent".to_owned(),
             }),
             None => Ok(()),

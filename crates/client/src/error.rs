@@ -2,11 +2,11 @@
 
 use std::{io, time::Duration};
 
-use crate::LdapResult;
+use crate::ReceivedResult;
 
 /// A failed call.
 #[derive(Clone, Debug, thiserror::Error)]
-pub enum Error {
+pub enum ClientError {
     /// A setting cannot be obeyed: it is wrong, it contradicts another one, or a file that it names is.
     #[error("{setting}: {reason}")]
     Setting {
@@ -45,11 +45,11 @@ pub enum Error {
         /// Host and port, or path of the socket.
         address: String,
         /// The server's answer.
-        result: Box<LdapResult>,
+        result: Box<ReceivedResult>,
     },
     /// The server refused the bind.
     #[error("bind refused: {0}")]
-    BindRefused(Box<LdapResult>),
+    BindRefused(Box<ReceivedResult>),
     /// A SASL mechanism cannot be used, or the server did not obey it. A server that does not know the password is one
     /// of these cases.
     #[error("SASL {mechanism}: {reason}")]
@@ -61,7 +61,7 @@ pub enum Error {
     },
     /// None of several servers can be used. The reasons are in the order of the servers.
     #[error("{}", joined(.0))]
-    NoServer(Vec<Error>),
+    NoServer(Vec<ClientError>),
     /// The connection is closed.
     #[error("connection closed: {reason}")]
     Closed {
@@ -79,10 +79,10 @@ pub enum Error {
     TooLong(usize),
     /// The server refused the operation.
     #[error("{0}")]
-    Refused(Box<LdapResult>),
+    Refused(Box<ReceivedResult>),
 }
 
-impl Error {
+impl ClientError {
     pub(crate) fn closed(reason: &io::Error) -> Self {
         Self::Closed {
             reason: reason.to_string(),
@@ -97,7 +97,7 @@ impl Error {
     }
 }
 
-fn joined(errors: &[Error]) -> String {
-    let texts: Vec<String> = errors.iter().map(Error::to_string).collect();
+fn joined(errors: &[ClientError]) -> String {
+    let texts: Vec<String> = errors.iter().map(ClientError::to_string).collect();
     texts.join("; ")
 }

@@ -3,7 +3,7 @@
 use ironbark_ldap_proto::{Response, ResponseMessage};
 
 use crate::{
-    BindReply, ExtendedReply, LdapResult, SearchEntry, SearchItem,
+    BindReply, ExtendedReply, ReceivedResult, SearchEntry, SearchItem,
     reply::{owned_controls, text},
 };
 
@@ -13,7 +13,7 @@ pub(crate) enum Incoming {
     /// Part of the answer to a search.
     Item(SearchItem),
     /// The result of a search, add, delete, modify, modify DN or compare.
-    Done(LdapResult),
+    Done(ReceivedResult),
     Bind(BindReply),
     Extended(ExtendedReply),
 }
@@ -24,20 +24,20 @@ pub(crate) fn incoming(message: &ResponseMessage<'_>) -> (Incoming, bool) {
     let item = match &message.operation {
         Response::Bind(response) => {
             let reply = BindReply {
-                result: LdapResult::new(&response.result, controls),
+                result: ReceivedResult::new(&response.result, controls),
                 server_sasl_credentials: response.server_sasl_credentials.map(<[u8]>::to_vec),
             };
             return (Incoming::Bind(reply), true);
         }
         Response::Extended(response) => {
             let reply = ExtendedReply {
-                result: LdapResult::new(&response.result, controls),
+                result: ReceivedResult::new(&response.result, controls),
                 name: response.name.map(text),
                 value: response.value.map(<[u8]>::to_vec),
             };
             return (Incoming::Extended(reply), true);
         }
-        Response::Done(_, result) => return (Incoming::Done(LdapResult::new(result, controls)), true),
+        Response::Done(_, result) => return (Incoming::Done(ReceivedResult::new(result, controls)), true),
         Response::SearchEntry(entry) => SearchItem::Entry(SearchEntry::new(entry, controls)),
         Response::SearchReference(uris) => SearchItem::Reference {
             uris: uris.iter().map(text).collect(),

@@ -8,7 +8,7 @@
 //! connection; responses find their request by message ID. A [`Client`] is cheap to clone. The connection closes when
 //! the last clone and the last [`Pending`] are dropped.
 //!
-//! A result code is not an error: methods return the [`LdapResult`]. [`LdapResult::success`] turns a failure into an
+//! A result code is not an error: methods return the [`ReceivedResult`]. [`ReceivedResult::success`] turns a failure into an
 //! error. Only [`Client::connect`] makes an error of a refused bind itself.
 
 mod client;
@@ -28,7 +28,7 @@ pub mod stream;
 mod tls;
 
 pub use client::Client;
-pub use error::Error;
+pub use error::ClientError;
 pub use ironbark_config::connection::{
     BindMethod, BindSettings, ChannelBinding, ConnectSettings, CrlCheck, Keepalive, RequireCertificate, RequireSan,
     SecurityFlags, SecurityProperties, SocketSettings, StartTls, TlsSettings,
@@ -40,6 +40,6 @@ pub use operations::Change;
 pub use options::Options;
 pub use pending::Pending;
 pub use raw::RawStream;
-pub use reply::{BindReply, Control, ExtendedReply, LdapResult, SearchEntry, SearchItem};
+pub use reply::{BindReply, ExtendedReply, ReceivedControl, ReceivedResult, SearchEntry, SearchItem};
 pub use search::{Search, SearchOutcome, SearchStream};
-pub use tls::TlsChannel;
+pub use tls::NegotiatedTls;

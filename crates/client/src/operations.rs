@@ -1,15 +1,15 @@
 //! Every operation except search, as a method. The call sends the request; the future only waits.
 
 use ironbark_ldap_proto::{
-    AddRequest, Attribute, Authentication, BindRequest, CompareRequest, EncodeControl, ExtendedRequest, List,
-    Modification, ModifyDnRequest, ModifyOperation, ModifyRequest, Request,
+    AddRequest, Authentication, BindRequest, CompareRequest, EncodeControl, ExtendedRequest, List, ModifyChange,
+    ModifyDnRequest, ModifyOperation, ModifyRequest, PartialAttribute, Request,
     extended::{
         password_modify::{self, PasswordModifyRequest},
         who_am_i,
     },
 };
 
-use crate::{BindReply, Client, Error, ExtendedReply, LdapResult, Pending, reply::text};
+use crate::{BindReply, Client, ClientError, ExtendedReply, Pending, ReceivedResult, reply::text};
 
 /// One change of a modify request (RFC 4511 §4.6).
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -29,7 +29,7 @@ impl Client {
         dn: &str,
         password: &[u8],
         controls: &[&dyn EncodeControl],
-    ) -> impl Future<Output = Result<LdapResult, Error>> + Send + use<> {
+    ) -> impl Future<Output = Result<ReceivedResult, ClientError>> + Send + use<> {
         let request = Request::Bind(BindRequest {
             version: 3,
             name: dn.as_bytes(),
@@ -45,7 +45,7 @@ impl Client {
         mechanism: &str,
         credentials: Option<&[u8]>,
         controls: &[&dyn EncodeControl],
-    ) -> impl Future<Output = Result<BindReply, Error>> + Send + use<> {
+    ) -> impl Future<Output = Result<BindReply, ClientError>> + Send + use<> {
         let request = Request::Bind(BindRequest {
             version: 3,
             name: b"",
@@ -63,7 +63,7 @@ impl Client {
     pub fn external_bind(
         &self,
         authorization_identity: &str,
-    ) -> impl Future<Output = Result<LdapResult, Error>> + Send + use<> {
+    ) -> impl Future<Output = Result<ReceivedResult, ClientError>> + Send + use<> {
         let reply = self.sasl_bind("EXTERNAL", Some(authorization_identity.as_bytes()), &[]);
         async { reply.await.map(|reply| reply.result) }
     }
@@ -74,10 +74,10 @@ impl Client {
         dn: &str,
         attributes: &[(&str, &[&[u8]])],
         controls: &[&dyn EncodeControl],
-    ) -> impl Future<Output = Result<LdapResult, Error>> + Send + use<> {
-        let attributes: Vec<Attribute<'_>> = attributes
+    ) -> impl Future<Output = Result<ReceivedResult, ClientError>> + Send + use<> {
+        let attributes: Vec<PartialAttribute<'_>> = attributes
             .iter()
-            .map(|(description, values)| Attribute {
+            .map(|(description, values)| PartialAttribute {
                 description: description.as_bytes(),
                 values: List::new(values),
             })
@@ -95,10 +95,10 @@ impl Client {
         dn: &str,
         changes: &[Change<'_>],
         controls: &[&dyn EncodeControl],
-    ) -> impl Future<Output = Result<LdapResult, Error>> + Send + use<> {
-        let changes: Vec<Modification<'_>> = changes
+    ) -> impl Future<Output = Result<ReceivedResult, ClientError>> + Send + use<> {
+        let changes: Vec<ModifyChange<'_>> = changes
             .iter()
-            .map(|change| Modification {
+            .map(|change| ModifyChange {
                 operation: change.operation,
                 attribute: change.attribute.as_bytes(),
                 values: List::new(change.values),
@@ -116,7 +116,7 @@ impl Client {
         &self,
         dn: &str,
         controls: &[&dyn EncodeControl],
-    ) -> impl Future<Output = Result<LdapResult, Error>> + Send + use<> {
+    ) -> impl Future<Output = Result<ReceivedResult, ClientError>> + Send + use<> {
         result(self.send(&Request::Delete(dn.as_bytes()), controls))
     }
 
@@ -125,7 +125,7 @@ impl Client {
         &self,
         request: &ModifyDnRequest<'_>,
         controls: &[&dyn EncodeControl],
-    ) -> impl Future<Output = Result<LdapResult, Error>> + Send + use<> {
+    ) -> impl Future<Output = Result<ReceivedResult, ClientError>> + Send + use<> {
         result(self.send(&Request::ModifyDn(*request), controls))
     }
 
@@ -136,7 +136,7 @@ impl Client {
         attribute: &str,
         value: &[u8],
         controls: &[&dyn EncodeControl],
-    ) -> impl Future<Output = Result<LdapResult, Error>> + Send + use<> {
+    ) -> impl Future<Output = Result<ReceivedResult, ClientError>> + Send + use<> {
         let request = Request::Compare(CompareRequest {
             entry: dn.as_bytes(),
             attribute: attribute.as_bytes(),
@@ -151,7 +151,7 @@ impl Client {
         name: &str,
         value: Option<&[u8]>,
         controls: &[&dyn EncodeControl],
-    ) -> impl Future<Output = Result<ExtendedReply, Error>> + Send + use<> {
+    ) -> impl Future<Output = Result<ExtendedReply, ClientError>> + Send + use<> {
         let request = Request::Extended(ExtendedRequest {
             name: name.as_bytes(),
             value,
@@ -161,7 +161,7 @@ impl Client {
     }
 
     /// Asks which identity the server assigns to this connection (RFC 4532); empty for anonymous.
-    pub fn who_am_i(&self) -> impl Future<Output = Result<String, Error>> + Send + use<> {
+    pub fn who_am_i(&self) -> impl Future<Output = Result<String, ClientError>> + Send + use<> {
         let reply = self.extended(who_am_i::OID, None, &[]);
         async {
             let reply = reply.await?;
@@ -174,7 +174,7 @@ impl Client {
     pub fn password_modify(
         &self,
         request: &PasswordModifyRequest<'_>,
-    ) -> impl Future<Output = Result<Option<Vec<u8>>, Error>> + Send + use<> {
+    ) -> impl Future<Output = Result<Option<Vec<u8>>, ClientError>> + Send + use<> {
         let mut value = Vec::new();
         request.encode(&mut value);
         let reply = self.extended(password_modify::OID, Some(&value), &[]);
@@ -184,11 +184,11 @@ impl Client {
             let Some(value) = reply.value else { return Ok(None) };
             password_modify::decode_generated_password(&value)
                 .map(|password| password.map(<[u8]>::to_vec))
-                .map_err(|fault| Error::Protocol(fault.to_string()))
+                .map_err(|fault| ClientError::Protocol(fault.to_string()))
         }
     }
 }
 
-async fn result(pending: Result<Pending, Error>) -> Result<LdapResult, Error> {
+async fn result(pending: Result<Pending, ClientError>) -> Result<ReceivedResult, ClientError> {
     pending?.result().await
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ironbark_ldap_proto::{MessageId, Operation};
 
-use crate::{BindReply, Client, Error, ExtendedReply, LdapResult, SearchItem, incoming::Incoming};
+use crate::{BindReply, Client, ClientError, ExtendedReply, ReceivedResult, SearchItem, incoming::Incoming};
 
 /// A request that was sent. Dropping it before its result has arrived abandons the operation.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl Pending {
     }
 
     /// Waits for the result of an add, delete, modify, modify DN or compare; intermediate responses are skipped.
-    pub async fn result(mut self) -> Result<LdapResult, Error> {
+    pub async fn result(mut self) -> Result<ReceivedResult, ClientError> {
         loop {
             match self.next().await? {
                 Incoming::Done(result) => return Ok(result),
@@ -52,7 +52,7 @@ impl Pending {
     }
 
     /// Waits for the answer to a bind request.
-    pub async fn bind_reply(mut self) -> Result<BindReply, Error> {
+    pub async fn bind_reply(mut self) -> Result<BindReply, ClientError> {
         match self.next().await? {
             Incoming::Bind(reply) => Ok(reply),
             other => Err(self.unexpected(&other)),
@@ -60,7 +60,7 @@ impl Pending {
     }
 
     /// Waits for the answer to an extended request; intermediate responses are skipped.
-    pub async fn extended_reply(mut self) -> Result<ExtendedReply, Error> {
+    pub async fn extended_reply(mut self) -> Result<ExtendedReply, ClientError> {
         loop {
             match self.next().await? {
                 Incoming::Extended(reply) => return Ok(reply),
@@ -80,13 +80,13 @@ impl Pending {
         self.client.options().max_collected
     }
 
-    pub(crate) async fn next(&mut self) -> Result<Incoming, Error> {
+    pub(crate) async fn next(&mut self) -> Result<Incoming, ClientError> {
         let receiving = self.client.connection().receive(self.id);
         let received = match self.timeout {
             None => Ok(receiving.await),
             Some(timeout) => tokio::time::timeout(timeout, receiving)
                 .await
-                .map_err(|_| Error::Timeout(timeout)),
+                .map_err(|_| ClientError::Timeout(timeout)),
         };
         let received = received.inspect_err(|_| {
             self.finished = true;
@@ -94,7 +94,7 @@ impl Pending {
         })?;
         let incoming = received.ok_or_else(|| {
             self.finished = true;
-            self.client.closed().unwrap_or(Error::Closed {
+            self.client.closed().unwrap_or(ClientError::Closed {
                 reason: "the operation was abandoned".to_owned(),
             })
         })?;
@@ -107,14 +107,14 @@ impl Pending {
         !matches!(self.operation, Operation::Bind | Operation::Unbind | Operation::Abandon)
     }
 
-    pub(crate) fn unexpected(&self, incoming: &Incoming) -> Error {
+    pub(crate) fn unexpected(&self, incoming: &Incoming) -> ClientError {
         let kind = match incoming {
             Incoming::Item(_) => "a part of a search result",
             Incoming::Done(_) => "a result",
             Incoming::Bind(_) => "a bind response",
             Incoming::Extended(_) => "an extended response",
         };
-        Error::Protocol(format!("{kind} in answer to {:?} {}", self.operation, self.id))
+        ClientError::Protocol(format!("{kind} in answer to {:?} {}", self.operation, self.id))
     }
 }
 

@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-use ironbark_ldap_proto::{self as proto, Attribute, RawControls, ResponseMessage, ResultCode};
+use ironbark_ldap_proto::{self as proto, PartialAttribute, RawControls, ResponseMessage, ResultCode};
 
 use crate::{
-    Error,
+    ClientError,
     incoming::{Incoming, incoming},
 };
 
 /// A result (RFC 4511 §4.1.9).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LdapResult {
+pub struct ReceivedResult {
     /// Result code.
     pub code: ResultCode,
     /// Name of the deepest entry that was found.
@@ -21,12 +21,12 @@ pub struct LdapResult {
     /// URIs of a referral.
     pub referrals: Vec<String>,
     /// Controls of the response.
-    pub controls: Vec<Control>,
+    pub controls: Vec<ReceivedControl>,
 }
 
 /// A control of a response.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Control {
+pub struct ReceivedControl {
     /// OID.
     pub oid: String,
     /// Criticality; no meaning in responses.
@@ -39,7 +39,7 @@ pub struct Control {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BindReply {
     /// Result; `saslBindInProgress` asks for the next step.
-    pub result: LdapResult,
+    pub result: ReceivedResult,
     /// The SASL mechanism's data for the client.
     pub server_sasl_credentials: Option<Vec<u8>>,
 }
@@ -48,7 +48,7 @@ pub struct BindReply {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExtendedReply {
     /// Result.
-    pub result: LdapResult,
+    pub result: ReceivedResult,
     /// OID of the response.
     pub name: Option<String>,
     /// Value.
@@ -63,7 +63,7 @@ pub struct SearchEntry {
     /// Attribute descriptions and values, in the order of the answer.
     pub attributes: Vec<(String, Vec<Vec<u8>>)>,
     /// Controls of the entry.
-    pub controls: Vec<Control>,
+    pub controls: Vec<ReceivedControl>,
 }
 
 /// One part of the answer to a search.
@@ -76,7 +76,7 @@ pub enum SearchItem {
         /// Its URIs.
         uris: Vec<String>,
         /// Controls of the reference.
-        controls: Vec<Control>,
+        controls: Vec<ReceivedControl>,
     },
     /// An intermediate response (RFC 4511 §4.13).
     Intermediate {
@@ -85,7 +85,7 @@ pub enum SearchItem {
         /// Value.
         value: Option<Vec<u8>>,
         /// Controls of the response.
-        controls: Vec<Control>,
+        controls: Vec<ReceivedControl>,
     },
 }
 
@@ -106,7 +106,7 @@ impl SearchItem {
                 .map(|value| size_of::<Vec<u8>>() + value.len())
                 .sum::<usize>()
         };
-        let of_controls = |controls: &[Control]| {
+        let of_controls = |controls: &[ReceivedControl]| {
             let values = controls
                 .iter()
                 .map(|control| control.value.as_ref().map_or(0, Vec::len));
@@ -130,7 +130,7 @@ impl SearchItem {
     }
 }
 
-impl LdapResult {
+impl ReceivedResult {
     /// The result of a search, add, delete, modify, modify DN or compare, from its message. `None`: the message is
     /// none.
     pub fn of(message: &ResponseMessage<'_>) -> Option<Self> {
@@ -148,12 +148,12 @@ impl LdapResult {
     /// Returns the result itself if it is a success.
     ///
     /// # Errors
-    /// [`Error::Refused`] otherwise.
-    pub fn success(self) -> Result<Self, Error> {
+    /// [`ClientError::Refused`] otherwise.
+    pub fn success(self) -> Result<Self, ClientError> {
         if self.is_success() {
             Ok(self)
         } else {
-            Err(Error::Refused(Box::new(self)))
+            Err(ClientError::Refused(Box::new(self)))
         }
     }
 
@@ -173,7 +173,7 @@ impl LdapResult {
     }
 }
 
-impl fmt::Display for LdapResult {
+impl fmt::Display for ReceivedResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -222,30 +222,30 @@ impl SearchEntry {
     /// The entry in the value of a pre-read or post-read response control (RFC 4527).
     ///
     /// # Errors
-    /// [`Error::Protocol`] when there is none.
-    pub fn from_read_entry(value: &[u8]) -> Result<Self, Error> {
+    /// [`ClientError::Protocol`] when there is none.
+    pub fn from_read_entry(value: &[u8]) -> Result<Self, ClientError> {
         proto::SearchResultEntry::decode_value(value)
             .map(|entry| Self::new(&entry, &RawControls::default()))
-            .map_err(|fault| Error::Protocol(fault.to_string()))
+            .map_err(|fault| ClientError::Protocol(fault.to_string()))
     }
 }
 
-fn owned_attribute(attribute: Attribute<'_>) -> (String, Vec<Vec<u8>>) {
+fn owned_attribute(attribute: PartialAttribute<'_>) -> (String, Vec<Vec<u8>>) {
     (
         text(attribute.description),
         attribute.values.iter().map(<[u8]>::to_vec).collect(),
     )
 }
 
-fn control_value<'a>(controls: &'a [Control], oid: &str) -> Option<&'a [u8]> {
+fn control_value<'a>(controls: &'a [ReceivedControl], oid: &str) -> Option<&'a [u8]> {
     let control = controls.iter().find(|control| control.oid == oid)?;
     Some(control.value.as_deref().unwrap_or_default())
 }
 
-pub(crate) fn owned_controls(controls: &RawControls<'_>) -> Vec<Control> {
+pub(crate) fn owned_controls(controls: &RawControls<'_>) -> Vec<ReceivedControl> {
     controls
         .iter()
-        .map(|control| Control {
+        .map(|control| ReceivedControl {
             oid: text(control.oid),
             critical: control.critical,
             value: control.value.map(<[u8]>::to_vec),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ironbark_ldap_proto::{DerefAliases, EncodeControl, Filter, List, Request, Scope, SearchRequest};
 
-use crate::{Client, Error, LdapResult, Pending, SearchEntry, SearchItem, incoming::Incoming};
+use crate::{Client, ClientError, Pending, ReceivedResult, SearchEntry, SearchItem, incoming::Incoming};
 
 /// What to search for (RFC 4511 §4.5.1).
 #[derive(Clone, PartialEq, Debug)]
@@ -56,7 +56,7 @@ impl<'a> Search<'a> {
 #[derive(Debug)]
 pub struct SearchStream {
     pending: Pending,
-    result: Option<LdapResult>,
+    result: Option<ReceivedResult>,
 }
 
 /// A whole answer.
@@ -67,7 +67,7 @@ pub struct SearchOutcome {
     /// URIs of the continuation references.
     pub references: Vec<Vec<String>>,
     /// Result.
-    pub result: LdapResult,
+    pub result: ReceivedResult,
 }
 
 impl SearchStream {
@@ -80,7 +80,7 @@ impl SearchStream {
     }
 
     /// The next part of the answer; `None` after the result.
-    pub async fn next(&mut self) -> Result<Option<SearchItem>, Error> {
+    pub async fn next(&mut self) -> Result<Option<SearchItem>, ClientError> {
         if self.result.is_some() {
             return Ok(None);
         }
@@ -95,7 +95,7 @@ impl SearchStream {
     }
 
     /// The result, after [`SearchStream::next`] has returned `None`.
-    pub const fn result(&self) -> Option<&LdapResult> {
+    pub const fn result(&self) -> Option<&ReceivedResult> {
         self.result.as_ref()
     }
 
@@ -107,8 +107,8 @@ impl SearchStream {
     /// Waits for the whole answer and keeps it in memory; intermediate responses are skipped.
     ///
     /// # Errors
-    /// [`Error::TooLong`]: it has more than [`crate::Options::max_collected`] octets.
-    pub async fn collect(mut self) -> Result<SearchOutcome, Error> {
+    /// [`ClientError::TooLong`]: it has more than [`crate::Options::max_collected`] octets.
+    pub async fn collect(mut self) -> Result<SearchOutcome, ClientError> {
         let most = self.pending.most_collected();
         let (mut entries, mut references) = (Vec::new(), Vec::new());
         let mut octets: usize = 0;
@@ -117,7 +117,7 @@ impl SearchStream {
             if let Incoming::Item(item) = &incoming {
                 octets = octets.saturating_add(item.octets());
                 if octets > most {
-                    return Err(Error::TooLong(most));
+                    return Err(ClientError::TooLong(most));
                 }
             }
             match incoming {
@@ -139,7 +139,7 @@ impl SearchStream {
 
 impl Client {
     /// Starts a search.
-    pub fn search(&self, search: &Search<'_>, controls: &[&dyn EncodeControl]) -> Result<SearchStream, Error> {
+    pub fn search(&self, search: &Search<'_>, controls: &[&dyn EncodeControl]) -> Result<SearchStream, ClientError> {
         let attributes: Vec<&[u8]> = search.attributes.iter().map(|name| name.as_bytes()).collect();
         let request = Request::Search(SearchRequest {
             base: search.base.as_bytes(),

@@ -6,7 +6,7 @@ use ironbark_config::connection::{SocketSettings, TlsSettings};
 
 pub use crate::connect::socket::Stream;
 use crate::{
-    Error,
+    ClientError,
     connect::socket::{Address, open},
     tls::Tls,
 };
@@ -20,7 +20,7 @@ pub async fn connect(
     (host, port): (&str, u16),
     tls: Option<&TlsSettings>,
     limit: Duration,
-) -> Result<Box<dyn Stream>, Error> {
+) -> Result<Box<dyn Stream>, ClientError> {
     let address = Address::Tcp {
         host: host.to_owned(),
         port,

@@ -16,7 +16,7 @@ use std::{
 };
 
 use ironbark_client::{
-    Change, Client, Error, Options, Search, SearchEntry, SearchItem,
+    Change, Client, ClientError, Options, Search, SearchEntry, SearchItem,
     proto::{
         Assertion, Filter, List, ModifyDnRequest, ModifyOperation, RawControls, Request, ResultCode, Scope,
         controls::{
@@ -184,7 +184,7 @@ async fn binds_and_who_am_i() {
     assert_eq!(client.who_am_i().await.unwrap(), "");
     let refused = client.simple_bind(MANAGER, b"wrong", &[]).await.unwrap();
     assert_eq!(refused.code, ResultCode::INVALID_CREDENTIALS);
-    assert!(matches!(refused.success(), Err(Error::Refused(_))));
+    assert!(matches!(refused.success(), Err(ClientError::Refused(_))));
     client
         .simple_bind(MANAGER, b"secret", &[])
         .await
@@ -453,21 +453,21 @@ async fn connections_end_with_a_reason() {
         authentication: ironbark_client::proto::Authentication::Other { identifier: 0xa3 },
     });
     let error = client.send(&broken, &[]).unwrap().bind_reply().await.unwrap_err();
-    let Error::Closed { reason } = &error else {
+    let ClientError::Closed { reason } = &error else {
         panic!("{error}")
     };
     assert!(reason.contains("decoding error"), "{reason}");
     let notice = client.notification().await.unwrap();
     assert_eq!(notice.name.as_deref(), Some("1.3.6.1.4.1.1466.20036"));
     assert!(client.notification().await.is_none());
-    assert!(matches!(client.who_am_i().await, Err(Error::Closed { .. })));
+    assert!(matches!(client.who_am_i().await, Err(ClientError::Closed { .. })));
 
     let client = slapd.client().await;
     let other = client.clone();
     client.unbind().await.unwrap();
-    assert!(matches!(other.who_am_i().await, Err(Error::Closed { .. })));
+    assert!(matches!(other.who_am_i().await, Err(ClientError::Closed { .. })));
     let nowhere = Client::connect_unix(Path::new("/nonexistent/ldapi"), Options::default()).await;
-    assert!(matches!(nowhere, Err(Error::Connect { .. })));
+    assert!(matches!(nowhere, Err(ClientError::Connect { .. })));
 }
 
 #[tokio::test]
@@ -478,7 +478,7 @@ async fn silence_is_a_timeout() {
         ..Options::default()
     };
     let client = Client::from_stream(ours, options);
-    assert!(matches!(client.who_am_i().await, Err(Error::Timeout(_))));
+    assert!(matches!(client.who_am_i().await, Err(ClientError::Timeout(_))));
 }
 
 #[tokio::test]
@@ -499,7 +499,7 @@ async fn nonsense_from_the_server_ends_the_connection() {
         theirs.write_all(octets).await.unwrap();
         let error = client.who_am_i().await.unwrap_err();
         assert!(
-            matches!(&error, Error::Protocol(reason) if reason.contains(text)),
+            matches!(&error, ClientError::Protocol(reason) if reason.contains(text)),
             "{error}"
         );
     }

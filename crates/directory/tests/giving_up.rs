@@ -16,7 +16,7 @@ use ironbark_directory::{
 };
 use ironbark_harness::{Site, TestClient};
 use ironbark_ldap_proto::{
-    AddRequest, Attribute, DecodeLimits, ExtendedRequest, List, MessageId, Request, Response, ResponseMessage,
+    AddRequest, DecodeLimits, ExtendedRequest, List, MessageId, PartialAttribute, Request, Response, ResponseMessage,
     extended::cancel, message::encode_request,
 };
 use ironbark_model::Entry;
@@ -63,7 +63,7 @@ fn start(client: &mut TestClient, id: i32, request: &Request<'_>) -> (Started, V
 /// An add that is refused after it has passed the gate: the class requires another attribute.
 fn entry_without_its_class(name: &[u8]) -> Request<'_> {
     const CLASSES: &[&[u8]] = &[b"organization"];
-    const ATTRIBUTES: &[Attribute<'static>] = &[Attribute {
+    const ATTRIBUTES: &[PartialAttribute<'static>] = &[PartialAttribute {
         description: b"objectClass",
         values: List::new(CLASSES),
     }];
@@ -161,7 +161,7 @@ fn waiting_writes_are_bounded_in_octets() {
     arrivals.recv().expect("the writer has the first write");
     let big = "x".repeat(1 << 17);
     let values = [big.as_bytes()];
-    let attributes = [Attribute {
+    let attributes = [PartialAttribute {
         description: b"description",
         values: values.as_slice().into(),
     }];

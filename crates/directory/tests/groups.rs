@@ -15,7 +15,7 @@ use ironbark_directory::{
     overlay::{AppliedEffect, EffectHooks, Execution, Overlay},
 };
 use ironbark_harness::{Site, read_answer};
-use ironbark_ldap_proto::{AddRequest, Attribute, MessageId, Request, frame, message::encode_request};
+use ironbark_ldap_proto::{AddRequest, MessageId, PartialAttribute, Request, frame, message::encode_request};
 use ironbark_model::ResultCode;
 use ironbark_store::Effect;
 
@@ -114,7 +114,7 @@ impl Game {
     fn submit(&mut self, id: i32, name: &str) -> (Started, Vec<u8>) {
         let dn = format!("cn={name},dc=ex");
         let attributes = [("objectClass", "person"), ("sn", "s")].map(|(name, value)| (name, [value.as_bytes()]));
-        let attributes = attributes.each_ref().map(|(name, values)| Attribute {
+        let attributes = attributes.each_ref().map(|(name, values)| PartialAttribute {
             description: name.as_bytes(),
             values: values.as_slice().into(),
         });

@@ -5,7 +5,7 @@
 
 use ironbark_directory::Started;
 use ironbark_harness::Site;
-use ironbark_ldap_proto::{MessageId, Modification, ModifyOperation, ModifyRequest, Request, message::encode_request};
+use ironbark_ldap_proto::{MessageId, ModifyChange, ModifyOperation, ModifyRequest, Request, message::encode_request};
 
 /// A character that is normalized to eighteen.
 const PHRASE: &str = "\u{fdfa}";
@@ -61,7 +61,7 @@ fn many_values(octets: usize) -> Vec<(&'static str, Vec<String>)> {
 
 fn modify(name: &str, values: &[String]) -> Vec<u8> {
     let values: Vec<&[u8]> = values.iter().map(String::as_bytes).collect();
-    let changes = [Modification {
+    let changes = [ModifyChange {
         operation: ModifyOperation::Replace,
         attribute: name.as_bytes(),
         values: values.as_slice().into(),

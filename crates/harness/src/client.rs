@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ironbark_directory::{HeldUntil, Identity, Peer, Progress, Service, Session, Started, Worker};
 use ironbark_ldap_proto::{
-    AddRequest, Attribute, DerefAliases, EncodeControl, MessageId, Modification, ModifyDnRequest, ModifyOperation,
-    ModifyRequest, Request, Scope, SearchRequest, controls, message::encode_request,
+    AddRequest, DerefAliases, EncodeControl, MessageId, ModifyChange, ModifyDnRequest, ModifyOperation, ModifyRequest,
+    PartialAttribute, Request, Scope, SearchRequest, controls, message::encode_request,
 };
 use ironbark_model::{Dn, Filter};
 
@@ -136,9 +136,9 @@ impl TestClient {
                 _ => grouped.push((name, vec![value.as_bytes()])),
             }
         }
-        let attributes: Vec<Attribute<'_>> = grouped
+        let attributes: Vec<PartialAttribute<'_>> = grouped
             .iter()
-            .map(|(name, values)| Attribute {
+            .map(|(name, values)| PartialAttribute {
                 description: name.as_bytes(),
                 values: values.as_slice().into(),
             })
@@ -185,9 +185,9 @@ impl TestClient {
             parts.push((operation, value, Vec::new()));
             open = true;
         }
-        let changes: Vec<Modification<'_>> = parts
+        let changes: Vec<ModifyChange<'_>> = parts
             .iter()
-            .map(|(operation, name, values)| Modification {
+            .map(|(operation, name, values)| ModifyChange {
                 operation: *operation,
                 attribute: name.as_bytes(),
                 values: values.as_slice().into(),

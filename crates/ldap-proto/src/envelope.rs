@@ -1,6 +1,6 @@
 //! The parts around an operation (RFC 4511 §4.1.1): the message ID before it, the controls after it.
 
-use ironbark_ber::{Error, Reader, Writer, tags};
+use ironbark_ber::{BerError, Reader, Writer, tags};
 
 use crate::{List, MessageId, list::Element};
 
@@ -98,7 +98,7 @@ pub(crate) fn write_control(writer: &mut Writer<'_>, control: &dyn EncodeControl
 }
 
 impl<'a> Element<'a> for RawControl<'a> {
-    fn read(reader: &mut Reader<'a>) -> Result<Self, Error> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, BerError> {
         let mut content = reader.sequence()?;
         let oid = content.octet_string()?;
         let critical = content.peek() == Some(tags::BOOLEAN) && content.boolean()?;

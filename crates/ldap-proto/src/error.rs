@@ -95,8 +95,8 @@ impl Fault {
     pub const TOO_MANY: Self = Self::refused(ResultCode::ADMIN_LIMIT_EXCEEDED, "too many elements in request");
 }
 
-impl From<ironbark_ber::Error> for Fault {
-    fn from(error: ironbark_ber::Error) -> Self {
+impl From<ironbark_ber::BerError> for Fault {
+    fn from(error: ironbark_ber::BerError) -> Self {
         Self {
             position: Some(error.position),
             ..Self::malformed("decoding error")

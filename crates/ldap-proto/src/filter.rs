@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use ironbark_ber::{Mark, Reader, Writer, tags};
 use ironbark_model::{
     Filter,
-    filter::{Assertion, Step},
+    filter::{Assertion, FilterStep},
 };
 use smallvec::SmallVec;
 
@@ -158,7 +158,7 @@ fn substrings<'a>(mut content: Reader<'a>, elements: &mut Budget) -> Result<Filt
     })
 }
 
-fn malformed(error: ironbark_ber::Error) -> Fault {
+fn malformed(error: ironbark_ber::BerError) -> Fault {
     Fault::from(error).worded(ERROR.diagnostic)
 }
 
@@ -167,11 +167,11 @@ pub fn write(filter: &Filter<'_>, writer: &mut Writer<'_>) {
     let mut open: SmallVec<[Mark; 4]> = SmallVec::new();
     for step in filter.steps() {
         match step {
-            Step::Enter(Filter::And(_)) => open.push(writer.begin(AND)),
-            Step::Enter(Filter::Or(_)) => open.push(writer.begin(OR)),
-            Step::Enter(Filter::Not(_)) => open.push(writer.begin(NOT)),
-            Step::Enter(item) => write_item(item, writer),
-            Step::Leave(_) => {
+            FilterStep::Enter(Filter::And(_)) => open.push(writer.begin(AND)),
+            FilterStep::Enter(Filter::Or(_)) => open.push(writer.begin(OR)),
+            FilterStep::Enter(Filter::Not(_)) => open.push(writer.begin(NOT)),
+            FilterStep::Enter(item) => write_item(item, writer),
+            FilterStep::Leave(_) => {
                 if let Some(mark) = open.pop() {
                     writer.end(mark);
                 }

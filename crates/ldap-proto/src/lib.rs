@@ -29,12 +29,12 @@ pub use envelope::{EncodeControl, RawControl, RawControls, encode_around, operat
 pub use error::{DecodeError, Fault};
 pub use frame::{FrameError, frame};
 pub use limits::DecodeLimits;
-pub use list::{Attribute, AttributeList, AttributeSelection, List, Referrals, ValueSet};
+pub use list::{AttributeList, AttributeSelection, List, PartialAttribute, Referrals, ValueSet};
 pub use message::{Message, RequestMessage, ResponseMessage};
 pub use operation::{MessageId, Operation};
 pub use request::{
-    AddRequest, Authentication, BindRequest, CompareRequest, DerefAliases, ExtendedRequest, Modification,
-    Modifications, ModifyDnRequest, ModifyOperation, ModifyRequest, Request, Scope, SearchRequest,
+    AddRequest, Authentication, BindRequest, CompareRequest, DerefAliases, ExtendedRequest, Modifications,
+    ModifyChange, ModifyDnRequest, ModifyOperation, ModifyRequest, Request, Scope, SearchRequest,
 };
 pub use response::{
     BindResponse, ExtendedResponse, IntermediateResponse, LdapResult, Response, SearchEntryWriter, SearchResultEntry,

@@ -3,12 +3,12 @@
 
 use std::fmt;
 
-use ironbark_ber::{Error, Reader, Writer, tags};
+use ironbark_ber::{BerError, Reader, Writer, tags};
 
 /// An element of a list.
 pub trait Element<'a>: Copy + PartialEq + fmt::Debug {
     /// Reads one element and checks all of it.
-    fn read(reader: &mut Reader<'a>) -> Result<Self, Error>;
+    fn read(reader: &mut Reader<'a>) -> Result<Self, BerError>;
     /// Appends the element.
     fn write(&self, writer: &mut Writer<'_>);
 }
@@ -33,11 +33,11 @@ pub type AttributeSelection<'a> = List<'a, &'a [u8]>;
 /// The URIs of a referral or search result reference (RFC 4511 §4.1.10).
 pub type Referrals<'a> = List<'a, &'a [u8]>;
 /// Attributes of an add request or a search result entry.
-pub type AttributeList<'a> = List<'a, Attribute<'a>>;
+pub type AttributeList<'a> = List<'a, PartialAttribute<'a>>;
 
 /// A `PartialAttribute` (RFC 4511 §4.1.7): a description and values.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Attribute<'a> {
+pub struct PartialAttribute<'a> {
     /// Attribute description.
     pub description: &'a [u8],
     /// Values; may be empty.
@@ -55,7 +55,7 @@ impl<'a, T: Element<'a>> List<'a, T> {
     /// Checks and counts the elements that `reader` holds, at most `limit` of them.
     ///
     /// `Ok(None)` when there are more.
-    pub fn decode(mut reader: Reader<'a>, limit: usize) -> Result<Option<Self>, Error> {
+    pub fn decode(mut reader: Reader<'a>, limit: usize) -> Result<Option<Self>, BerError> {
         let content = reader.remaining();
         let mut count = 0;
         while !reader.is_empty() {
@@ -71,7 +71,7 @@ impl<'a, T: Element<'a>> List<'a, T> {
     }
 
     /// Checks and counts the elements that `reader` holds.
-    pub fn decode_all(reader: Reader<'a>) -> Result<Self, Error> {
+    pub fn decode_all(reader: Reader<'a>) -> Result<Self, BerError> {
         Ok(Self::decode(reader, usize::MAX)?.unwrap_or_default())
     }
 
@@ -206,7 +206,7 @@ impl<'a, T: Element<'a>> fmt::Debug for List<'a, T> {
 
 impl<'a> Element<'a> for &'a [u8] {
     #[inline]
-    fn read(reader: &mut Reader<'a>) -> Result<Self, Error> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, BerError> {
         reader.octet_string()
     }
 
@@ -215,8 +215,8 @@ impl<'a> Element<'a> for &'a [u8] {
     }
 }
 
-impl<'a> Attribute<'a> {
-    pub(crate) fn read_content(reader: &mut Reader<'a>) -> Result<Self, Error> {
+impl<'a> PartialAttribute<'a> {
+    pub(crate) fn read_content(reader: &mut Reader<'a>) -> Result<Self, BerError> {
         let description = reader.octet_string()?;
         let values = List::decode_all(reader.nested(tags::SET)?)?;
         Ok(Self { description, values })
@@ -228,9 +228,9 @@ impl<'a> Attribute<'a> {
     }
 }
 
-impl<'a> Element<'a> for Attribute<'a> {
+impl<'a> Element<'a> for PartialAttribute<'a> {
     #[inline]
-    fn read(reader: &mut Reader<'a>) -> Result<Self, Error> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, BerError> {
         let mut content = reader.sequence()?;
         let attribute = Self::read_content(&mut content)?;
         content.finish()?;

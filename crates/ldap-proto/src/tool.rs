@@ -3,7 +3,7 @@
 //!
 //! The value of each is a `SEQUENCE OF OCTET STRING`.
 
-use ironbark_ber::{Error, Reader, Writer, tags};
+use ironbark_ber::{BerError, Reader, Writer, tags};
 
 use crate::Fault;
 
@@ -29,7 +29,7 @@ pub fn encode_words(words: &[&[u8]], out: &mut Vec<u8>) {
 /// `protocolError`.
 pub fn decode_words(value: Option<&[u8]>) -> Result<Vec<&[u8]>, Fault> {
     let value = value.ok_or_else(|| Fault::protocol("no request data field"))?;
-    let read = || -> Result<Vec<&[u8]>, Error> {
+    let read = || -> Result<Vec<&[u8]>, BerError> {
         let mut outer = Reader::new(value);
         let mut content = outer.sequence()?;
         outer.finish()?;

@@ -11,8 +11,8 @@
 use std::borrow::Cow;
 
 use ironbark_ldap_proto::{
-    Attribute, DecodeLimits, EncodeControl, ExtendedRequest, Fault, LdapResult, List, MessageId, Operation, RawControl,
-    Request, RequestMessage, ResponseMessage, SearchEntryWriter,
+    DecodeLimits, EncodeControl, ExtendedRequest, Fault, LdapResult, List, MessageId, Operation, PartialAttribute,
+    RawControl, Request, RequestMessage, ResponseMessage, SearchEntryWriter,
     controls::{
         AssertionControl, Control, ControlKind, ControlPolicy, ControlSet, Criticality, DereferenceRequest,
         DereferenceResponse, DereferenceResult, DereferenceSpecification, DomainScope, DontUseCopy, LazyCommit,
@@ -386,7 +386,7 @@ fn malformed_values_have_slapds_texts() {
 #[test]
 fn response_controls_come_back() {
     let values: [&[u8]; 1] = [b"jdoe"];
-    let attributes = [Attribute {
+    let attributes = [PartialAttribute {
         description: b"uid",
         values: List::new(&values),
     }];

@@ -11,9 +11,9 @@
 use std::borrow::Cow;
 
 use ironbark_ldap_proto::{
-    AddRequest, Attribute, Authentication, BindRequest, CompareRequest, DecodeError, DecodeLimits, DerefAliases,
-    EncodeControl, ExtendedRequest, Fault, LdapResult, List, MessageId, Modification, ModifyDnRequest, ModifyOperation,
-    ModifyRequest, Operation, RawControls, Request, RequestMessage, Response, ResponseMessage, Scope,
+    AddRequest, Authentication, BindRequest, CompareRequest, DecodeError, DecodeLimits, DerefAliases, EncodeControl,
+    ExtendedRequest, Fault, LdapResult, List, MessageId, ModifyChange, ModifyDnRequest, ModifyOperation, ModifyRequest,
+    Operation, PartialAttribute, RawControls, Request, RequestMessage, Response, ResponseMessage, Scope,
     SearchEntryWriter, SearchRequest, encode_notice_of_disconnection, encode_result, encode_search_reference, frame,
     message::encode_request,
 };
@@ -192,11 +192,11 @@ proptest! {
 #[test]
 fn every_request_comes_back() {
     let values: [&[u8]; 2] = [b"a", b""];
-    let attributes = [Attribute {
+    let attributes = [PartialAttribute {
         description: b"cn",
         values: List::new(&values),
     }];
-    let change = |operation, values| Modification {
+    let change = |operation, values| ModifyChange {
         operation,
         attribute: b"uidNumber",
         values,

@@ -23,11 +23,11 @@ mod tests;
 
 pub use block::{Block, Blocks, Records};
 pub use error::{LdifError, LdifErrorKind};
-pub use line::{Item, Line, RecordLines, Start, Value};
-pub use reader::{Limits, Reader};
-pub use record::{Attributes, Change, Control, ModSpec, ModifyKind, Record, RecordKind};
+pub use line::{Item, LdifLine, LdifValue, RecordLines, Start};
+pub use reader::{LdifReader, Limits};
+pub use record::{Attributes, LdifChange, LdifControl, LdifRecord, ModSpec, ModifyKind, RecordKind};
 pub use resolver::{FileResolver, NoFiles, Resolver};
-pub use writer::{Wrap, Writer, needs_base64};
+pub use writer::{LdifWriter, Wrap, needs_base64};
 
 /// The Base64 text of a value.
 pub fn base64(value: &[u8]) -> String {

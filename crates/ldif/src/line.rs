@@ -10,7 +10,7 @@ use crate::{
 
 /// The value part of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Value<'b> {
+pub enum LdifValue<'b> {
     /// Text, or decoded base64.
     Plain(&'b [u8]),
     /// `:<`: the URL of the value.
@@ -19,7 +19,7 @@ pub enum Value<'b> {
 
 /// One logical line `name: value`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Line<'b> {
+pub struct LdifLine<'b> {
     /// Line number of its first physical line, from 1.
     pub number: u64,
     /// Byte offset of its first byte.
@@ -27,14 +27,14 @@ pub struct Line<'b> {
     /// The text before the colon, without spaces around it; not empty.
     pub name: &'b [u8],
     /// The value after it.
-    pub value: Value<'b>,
+    pub value: LdifValue<'b>,
 }
 
 /// A line of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Item<'b> {
     /// `name: value`.
-    Line(Line<'b>),
+    Line(LdifLine<'b>),
     /// `-`, the end of one modification.
     Separator,
 }
@@ -45,9 +45,9 @@ pub enum Start<'b> {
     /// Comments and `version:` only.
     Empty,
     /// `include:` and its URL. The rest of the record follows the included file.
-    Include(Line<'b>),
+    Include(LdifLine<'b>),
     /// `dn:`.
-    Dn(Line<'b>),
+    Dn(LdifLine<'b>),
 }
 
 /// Reads the lines of one record. It ends at the end of its bytes.
@@ -57,7 +57,7 @@ pub struct RecordLines<'b> {
     line: u64,
     offset: u64,
     /// Lines that stand before `dn:`, the last one first.
-    early: Vec<Line<'b>>,
+    early: Vec<LdifLine<'b>>,
 }
 
 /// What happens to lines before `dn:`.
@@ -126,8 +126,8 @@ impl<'b> RecordLines<'b> {
                 return Ok(Start::Include(line));
             }
             let kind = match (line.name.eq_ignore_ascii_case(b"version"), line.value) {
-                (true, Value::Plain(b"1")) => continue,
-                (true, Value::Plain(other) | Value::Url(other)) => LdifErrorKind::BadVersion(excerpt(other)),
+                (true, LdifValue::Plain(b"1")) => continue,
+                (true, LdifValue::Plain(other) | LdifValue::Url(other)) => LdifErrorKind::BadVersion(excerpt(other)),
                 (false, _) if before == EarlyLines::Kept => {
                     self.early.push(line);
                     continue;
@@ -167,7 +167,7 @@ impl<'b> RecordLines<'b> {
                 return Ok(Some(Item::Separator));
             }
             return match split(line) {
-                Ok((name, value)) => Ok(Some(Item::Line(Line {
+                Ok((name, value)) => Ok(Some(Item::Line(LdifLine {
                     number,
                     offset,
                     name,
@@ -230,7 +230,7 @@ fn physical_line(text: &[u8]) -> (usize, usize) {
 }
 
 /// Splits a logical line at its colon and decodes the value.
-fn split(line: &mut [u8]) -> Result<(&[u8], Value<'_>), LdifErrorKind> {
+fn split(line: &mut [u8]) -> Result<(&[u8], LdifValue<'_>), LdifErrorKind> {
     let colon = memchr(b':', line).ok_or(LdifErrorKind::MissingColon)?;
     let (name, value) = line.split_at_mut(colon);
     let name = name.trim_ascii();
@@ -245,7 +245,7 @@ fn split(line: &mut [u8]) -> Result<(&[u8], Value<'_>), LdifErrorKind> {
             if text.is_empty() {
                 return Err(bad());
             }
-            Value::Plain(base64_text::decode_in_place(text).ok_or_else(bad)?)
+            LdifValue::Plain(base64_text::decode_in_place(text).ok_or_else(bad)?)
         }
         Some(b'<') => {
             let url = value.get(2..).unwrap_or_default().trim_ascii();
@@ -255,12 +255,12 @@ fn split(line: &mut [u8]) -> Result<(&[u8], Value<'_>), LdifErrorKind> {
                     reason: "missing".into(),
                 });
             }
-            Value::Url(url)
+            LdifValue::Url(url)
         }
         _ => {
             let text = value.get(1..).unwrap_or_default();
             let start = text.iter().position(|b| !is_space(*b)).unwrap_or(text.len());
-            Value::Plain(text.get(start..).unwrap_or_default())
+            LdifValue::Plain(text.get(start..).unwrap_or_default())
         }
     };
     Ok((name, value))

@@ -7,7 +7,7 @@ use std::{
 
 use memchr::memchr;
 
-use crate::{LdifError, Record, RecordLines, Resolver, Start, Value, error::LdifErrorKind, record};
+use crate::{LdifError, LdifRecord, LdifValue, RecordLines, Resolver, Start, error::LdifErrorKind, record};
 
 /// The most memory that a reader takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,7 +42,7 @@ struct Source<'r> {
 /// Reads records from an input and the files that it includes.
 ///
 /// After an error in a record the next call continues with the next record. After a read error reading ends.
-pub struct Reader<'r, V> {
+pub struct LdifReader<'r, V> {
     sources: Vec<Source<'r>>,
     resolver: V,
     limits: Limits,
@@ -50,7 +50,7 @@ pub struct Reader<'r, V> {
     raw: Vec<u8>,
 }
 
-impl<V> std::fmt::Debug for Reader<'_, V> {
+impl<V> std::fmt::Debug for LdifReader<'_, V> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Reader")
             .field("depth", &self.sources.len())
@@ -59,7 +59,7 @@ impl<V> std::fmt::Debug for Reader<'_, V> {
     }
 }
 
-impl<'r, V: Resolver> Reader<'r, V> {
+impl<'r, V: Resolver> LdifReader<'r, V> {
     /// Reads `input`; URLs go through `resolver`.
     pub fn new(input: impl BufRead + 'r, resolver: V) -> Self {
         let source = Source {
@@ -91,7 +91,7 @@ impl<'r, V: Resolver> Reader<'r, V> {
         self
     }
     /// The next record; `None` at the end.
-    pub fn read(&mut self) -> Result<Option<Record>, LdifError> {
+    pub fn read(&mut self) -> Result<Option<LdifRecord>, LdifError> {
         loop {
             let Some((line, offset)) = self.read_raw()? else {
                 return Ok(None);
@@ -110,7 +110,7 @@ impl<'r, V: Resolver> Reader<'r, V> {
                 }
                 Start::Include(include) => include,
             };
-            let (Value::Plain(url) | Value::Url(url)) = include.value;
+            let (LdifValue::Plain(url) | LdifValue::Url(url)) = include.value;
             let bad = |kind| named(LdifError::at(include.number, include.offset, kind));
             if self.sources.len() > self.limits.max_include_depth {
                 return Err(bad(LdifErrorKind::IncludeTooDeep(self.limits.max_include_depth)));
@@ -165,8 +165,8 @@ impl<'r, V: Resolver> Reader<'r, V> {
     }
 }
 
-impl<V: Resolver> Iterator for Reader<'_, V> {
-    type Item = Result<Record, LdifError>;
+impl<V: Resolver> Iterator for LdifReader<'_, V> {
+    type Item = Result<LdifRecord, LdifError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.read().transpose()

@@ -1,7 +1,7 @@
 //! Records as owned values.
 
 use crate::{
-    Item, LdifError, Line, RecordLines, Resolver, Value, base64_text,
+    Item, LdifError, LdifLine, LdifValue, RecordLines, Resolver, base64_text,
     error::{LdifErrorKind, excerpt},
 };
 
@@ -10,7 +10,7 @@ pub type Attributes = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// One record.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Record {
+pub struct LdifRecord {
     /// Line number of its `dn:` line, from 1.
     pub line: u64,
     /// Byte offset of that line.
@@ -29,15 +29,15 @@ pub enum RecordKind {
     /// A change, with its controls.
     Change {
         /// `control:` lines.
-        controls: Vec<Control>,
+        controls: Vec<LdifControl>,
         /// The change.
-        change: Change,
+        change: LdifChange,
     },
 }
 
 /// A `control:` line.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Control {
+pub struct LdifControl {
     /// Dotted-decimal OID.
     pub oid: String,
     /// `true` or `false` (the default).
@@ -48,7 +48,7 @@ pub struct Control {
 
 /// The change of a `changetype:`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Change {
+pub enum LdifChange {
     /// `add`.
     Add(Attributes),
     /// `delete`.
@@ -111,11 +111,11 @@ impl ModifyKind {
 
 /// Reads the rest of a record whose `dn:` line is `start`.
 pub(crate) fn build(
-    start: Line<'_>,
+    start: LdifLine<'_>,
     lines: &mut RecordLines<'_>,
     resolver: &mut dyn Resolver,
     modify_by_default: bool,
-) -> Result<Record, LdifError> {
+) -> Result<LdifRecord, LdifError> {
     let mut body = Body { lines, resolver };
     let dn = body.value(start)?;
     let mut controls = Vec::new();
@@ -130,7 +130,7 @@ pub(crate) fn build(
             RecordKind::Change { controls, change }
         }
         Some(line) if modify_by_default && ModifyKind::from_name(line.name).is_some() => {
-            let change = Change::Modify(body.modifications(Some(line))?);
+            let change = LdifChange::Modify(body.modifications(Some(line))?);
             RecordKind::Change { controls, change }
         }
         first => {
@@ -140,12 +140,12 @@ pub(crate) fn build(
             } else {
                 RecordKind::Change {
                     controls,
-                    change: Change::Add(attributes),
+                    change: LdifChange::Add(attributes),
                 }
             }
         }
     };
-    Ok(Record {
+    Ok(LdifRecord {
         line: start.number,
         offset: start.offset,
         dn,
@@ -160,7 +160,7 @@ struct Body<'l, 'b, 'v> {
 
 impl<'b> Body<'_, 'b, '_> {
     /// The next line, which may not be a separator.
-    fn line(&mut self) -> Result<Option<Line<'b>>, LdifError> {
+    fn line(&mut self) -> Result<Option<LdifLine<'b>>, LdifError> {
         let place = (self.lines.line(), self.lines.offset());
         match self.lines.next_item()? {
             Some(Item::Line(line)) => Ok(Some(line)),
@@ -173,21 +173,21 @@ impl<'b> Body<'_, 'b, '_> {
         }
     }
 
-    fn value(&mut self, line: Line<'_>) -> Result<Vec<u8>, LdifError> {
+    fn value(&mut self, line: LdifLine<'_>) -> Result<Vec<u8>, LdifError> {
         match line.value {
-            Value::Plain(bytes) => Ok(bytes.to_vec()),
-            Value::Url(url) => self.fetch(url, line),
+            LdifValue::Plain(bytes) => Ok(bytes.to_vec()),
+            LdifValue::Url(url) => self.fetch(url, line),
         }
     }
 
-    fn fetch(&mut self, url: &[u8], line: Line<'_>) -> Result<Vec<u8>, LdifError> {
+    fn fetch(&mut self, url: &[u8], line: LdifLine<'_>) -> Result<Vec<u8>, LdifError> {
         let url = String::from_utf8_lossy(url).into_owned();
         self.resolver
             .value(&url)
             .map_err(|reason| LdifError::at(line.number, line.offset, LdifErrorKind::BadUrl { url, reason }))
     }
 
-    fn attributes(&mut self, first: Option<Line<'_>>) -> Result<Attributes, LdifError> {
+    fn attributes(&mut self, first: Option<LdifLine<'_>>) -> Result<Attributes, LdifError> {
         let mut attributes = Vec::new();
         if let Some(line) = first {
             attributes.push((line.name.to_vec(), self.value(line)?));
@@ -199,9 +199,9 @@ impl<'b> Body<'_, 'b, '_> {
     }
 
     /// `control: oid [true|false] [: value]`. As in any line, the value may be base64 or a URL.
-    fn control(&mut self, line: Line<'_>) -> Result<Control, LdifError> {
+    fn control(&mut self, line: LdifLine<'_>) -> Result<LdifControl, LdifError> {
         let bad = || LdifError::at(line.number, line.offset, LdifErrorKind::BadControl);
-        let Value::Plain(text) = line.value else {
+        let LdifValue::Plain(text) = line.value else {
             return Err(bad());
         };
         let (head, value) = match text.iter().position(|&b| b == b':') {
@@ -235,22 +235,22 @@ impl<'b> Body<'_, 'b, '_> {
             Some([b'<', url @ ..]) => Some(self.fetch(url.trim_ascii(), line)?),
             Some(text) => Some(text.trim_ascii_start().to_vec()),
         };
-        Ok(Control {
+        Ok(LdifControl {
             oid: oid.to_owned(),
             critical,
             value,
         })
     }
 
-    fn change(&mut self, line: Line<'_>) -> Result<Change, LdifError> {
-        let (Value::Plain(name) | Value::Url(name)) = line.value;
+    fn change(&mut self, line: LdifLine<'_>) -> Result<LdifChange, LdifError> {
+        let (LdifValue::Plain(name) | LdifValue::Url(name)) = line.value;
         let change = match name.trim_ascii_end().to_ascii_lowercase().as_slice() {
-            b"add" => return Ok(Change::Add(self.attributes(None)?)),
+            b"add" => return Ok(LdifChange::Add(self.attributes(None)?)),
             b"modify" => {
                 let first = self.line()?;
-                return Ok(Change::Modify(self.modifications(first)?));
+                return Ok(LdifChange::Modify(self.modifications(first)?));
             }
-            b"delete" => Change::Delete,
+            b"delete" => LdifChange::Delete,
             b"modrdn" | b"moddn" => self.modify_dn()?,
             other => {
                 let kind = LdifErrorKind::BadChangeType(excerpt(other));
@@ -264,7 +264,7 @@ impl<'b> Body<'_, 'b, '_> {
     }
 
     /// `first` is the line of the first modification.
-    fn modifications(&mut self, first: Option<Line<'_>>) -> Result<Vec<ModSpec>, LdifError> {
+    fn modifications(&mut self, first: Option<LdifLine<'_>>) -> Result<Vec<ModSpec>, LdifError> {
         let mut modifications = Vec::new();
         let mut next = first;
         while let Some(line) = next {
@@ -274,7 +274,7 @@ impl<'b> Body<'_, 'b, '_> {
         Ok(modifications)
     }
 
-    fn modification(&mut self, line: Line<'_>) -> Result<ModSpec, LdifError> {
+    fn modification(&mut self, line: LdifLine<'_>) -> Result<ModSpec, LdifError> {
         let kind = ModifyKind::from_name(line.name).ok_or_else(|| {
             LdifError::at(
                 line.number,
@@ -282,7 +282,7 @@ impl<'b> Body<'_, 'b, '_> {
                 LdifErrorKind::BadModification(excerpt(line.name)),
             )
         })?;
-        let (Value::Plain(attribute) | Value::Url(attribute)) = line.value;
+        let (LdifValue::Plain(attribute) | LdifValue::Url(attribute)) = line.value;
         let attribute = attribute.trim_ascii_end().to_vec();
         let mut values = Vec::new();
         while let Some(Item::Line(line)) = self.lines.next_item()? {
@@ -303,7 +303,7 @@ impl<'b> Body<'_, 'b, '_> {
         })
     }
 
-    fn modify_dn(&mut self) -> Result<Change, LdifError> {
+    fn modify_dn(&mut self) -> Result<LdifChange, LdifError> {
         let (mut new_rdn, mut delete_old_rdn, mut new_superior) = (None, None, None);
         let place = (self.lines.line(), self.lines.offset());
         while let Some(line) = self.line()? {
@@ -327,7 +327,7 @@ impl<'b> Body<'_, 'b, '_> {
             debug_assert!(known.is_none(), "each line is taken once");
         }
         let missing = |name| LdifError::at(place.0, place.1, LdifErrorKind::MissingLine(name));
-        Ok(Change::ModifyDn {
+        Ok(LdifChange::ModifyDn {
             new_rdn: new_rdn.ok_or_else(|| missing("newrdn"))?,
             delete_old_rdn: delete_old_rdn.ok_or_else(|| missing("deleteoldrdn"))?,
             new_superior,
@@ -335,7 +335,7 @@ impl<'b> Body<'_, 'b, '_> {
     }
 }
 
-fn unexpected(line: Line<'_>) -> LdifError {
+fn unexpected(line: LdifLine<'_>) -> LdifError {
     LdifError::at(
         line.number,
         line.offset,

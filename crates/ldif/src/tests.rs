@@ -6,11 +6,11 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn read(text: &str) -> Result<Vec<Record>, LdifError> {
-    Reader::new(Cursor::new(text.as_bytes()), NoFiles).collect()
+fn read(text: &str) -> Result<Vec<LdifRecord>, LdifError> {
+    LdifReader::new(Cursor::new(text.as_bytes()), NoFiles).collect()
 }
 
-fn one(text: &str) -> Record {
+fn one(text: &str) -> LdifRecord {
     let mut records = read(text).unwrap();
     assert_eq!(records.len(), 1);
     records.remove(0)
@@ -23,14 +23,14 @@ fn pairs(attributes: &[(&str, &str)]) -> Attributes {
         .collect()
 }
 
-fn content(record: &Record) -> &Attributes {
+fn content(record: &LdifRecord) -> &Attributes {
     match &record.kind {
         RecordKind::Content(attributes) => attributes,
         other @ RecordKind::Change { .. } => panic!("{other:?}"),
     }
 }
 
-fn change(record: Record) -> Change {
+fn change(record: LdifRecord) -> LdifChange {
     match record.kind {
         RecordKind::Change { change, .. } => change,
         other @ RecordKind::Content(_) => panic!("{other:?}"),
@@ -122,10 +122,10 @@ fn rfc_2849_example_6_changes() {
     assert_eq!(records.len(), 6);
     assert_eq!(
         change(records[0].clone()),
-        Change::Add(pairs(&[("objectclass", "top")]))
+        LdifChange::Add(pairs(&[("objectclass", "top")]))
     );
-    assert_eq!(change(records[1].clone()), Change::Delete);
-    let Change::ModifyDn {
+    assert_eq!(change(records[1].clone()), LdifChange::Delete);
+    let LdifChange::ModifyDn {
         new_rdn,
         delete_old_rdn,
         new_superior,
@@ -137,7 +137,7 @@ fn rfc_2849_example_6_changes() {
         (new_rdn.as_slice(), delete_old_rdn, new_superior.as_deref()),
         (&b"ou=PDA"[..], false, Some(&b"ou=Acc"[..]))
     );
-    let Change::Modify(modifications) = change(records[4].clone()) else {
+    let LdifChange::Modify(modifications) = change(records[4].clone()) else {
         panic!()
     };
     let kinds: Vec<_> = modifications.iter().map(|m| (m.kind, m.values.len())).collect();
@@ -155,7 +155,7 @@ fn rfc_2849_example_6_changes() {
     };
     assert_eq!(
         controls[0],
-        Control {
+        LdifControl {
             oid: "1.2.840.113556.1.4.805".into(),
             critical: true,
             value: None
@@ -243,8 +243,8 @@ fn lines_before_the_name_are_told_behind_it() {
 #[test]
 fn modify_without_changetype_is_for_ldapmodify() {
     let text = "dn: a=b\nreplace: cn\ncn: x\n-\nincrement: n\nn: 1\n";
-    let mut reader = Reader::new(text.as_bytes(), NoFiles).with_modify_by_default();
-    let Change::Modify(modifications) = change(reader.read().unwrap().unwrap()) else {
+    let mut reader = LdifReader::new(text.as_bytes(), NoFiles).with_modify_by_default();
+    let LdifChange::Modify(modifications) = change(reader.read().unwrap().unwrap()) else {
         panic!()
     };
     assert_eq!(
@@ -262,7 +262,7 @@ fn modify_without_changetype_is_for_ldapmodify() {
 /// RFC 2849 §2.
 #[test]
 fn urls_go_through_the_resolver() {
-    let records: Result<Vec<_>, _> = Reader::new(&b"dn: a=b\njpegPhoto:< file:///p\n"[..], Memory).collect();
+    let records: Result<Vec<_>, _> = LdifReader::new(&b"dn: a=b\njpegPhoto:< file:///p\n"[..], Memory).collect();
     assert_eq!(content(&records.unwrap()[0]), &pairs(&[("jpegPhoto", "/p")]));
     let error = read("dn: a=b\njpegPhoto:< file:///p\n").unwrap_err();
     assert_eq!(error.line, 2);
@@ -272,7 +272,7 @@ fn urls_go_through_the_resolver() {
 #[test]
 fn includes_come_before_what_follows_them() {
     let text = "dn: cn=first\ncn: first\n\ninclude: file:///one\ninclude: file:///one\ndn: cn=last\ncn: last\n";
-    let records: Vec<_> = Reader::new(text.as_bytes(), Memory).map(Result::unwrap).collect();
+    let records: Vec<_> = LdifReader::new(text.as_bytes(), Memory).map(Result::unwrap).collect();
     let names: Vec<_> = records
         .iter()
         .map(|r| String::from_utf8_lossy(&r.dn).into_owned())
@@ -283,14 +283,16 @@ fn includes_come_before_what_follows_them() {
 
 #[test]
 fn errors_in_includes_name_the_file_and_endless_includes_end() {
-    let mut reader = Reader::new(&b"include: file:///bad\n"[..], Memory);
+    let mut reader = LdifReader::new(&b"include: file:///bad\n"[..], Memory);
     reader.read().unwrap().unwrap();
     let error = reader.read().unwrap_err();
     assert_eq!(
         error.to_string(),
         "file:///bad: line 4: missing ':' after the attribute description"
     );
-    let error = Reader::new(&b"include: file:///loop\n"[..], Memory).read().unwrap_err();
+    let error = LdifReader::new(&b"include: file:///loop\n"[..], Memory)
+        .read()
+        .unwrap_err();
     assert_eq!(error.kind, LdifErrorKind::IncludeTooDeep(16));
 }
 
@@ -365,7 +367,7 @@ fn errors_have_their_line_and_offset() {
 
 #[test]
 fn reading_goes_on_after_a_bad_record() {
-    let results: Vec<_> = Reader::new(&b"dn: a=b\nbad\n\ndn: a=c\ncn: x\n"[..], NoFiles).collect();
+    let results: Vec<_> = LdifReader::new(&b"dn: a=b\nbad\n\ndn: a=c\ncn: x\n"[..], NoFiles).collect();
     assert!(results[0].is_err() && results[1].is_ok() && results.len() == 2);
 }
 
@@ -381,7 +383,7 @@ fn limits_refuse_before_memory_is_taken_and_reading_goes_on() {
         max_record: 1000,
         max_include_depth: 1,
     };
-    let results: Vec<_> = Reader::new(text.as_bytes(), NoFiles).with_limits(limits).collect();
+    let results: Vec<_> = LdifReader::new(text.as_bytes(), NoFiles).with_limits(limits).collect();
     let error = results[0].clone().unwrap_err();
     assert_eq!((error.line, error.kind), (2, LdifErrorKind::LineTooLong(100)));
     assert!(results[1].is_ok() && results.len() == 2);
@@ -390,7 +392,7 @@ fn limits_refuse_before_memory_is_taken_and_reading_goes_on() {
         max_record: 100,
         max_include_depth: 1,
     };
-    let results: Vec<_> = Reader::new(text.as_bytes(), NoFiles).with_limits(limits).collect();
+    let results: Vec<_> = LdifReader::new(text.as_bytes(), NoFiles).with_limits(limits).collect();
     let error = results[0].clone().unwrap_err();
     assert_eq!((error.line, error.kind), (1, LdifErrorKind::RecordTooLong(100)));
     assert!(results[1].is_ok());
@@ -410,14 +412,14 @@ fn blocks_hold_whole_records_and_know_their_lines() {
             let Start::Dn(dn) = lines.start().unwrap() else {
                 panic!()
             };
-            assert_eq!(dn.value, Value::Plain(format!("cn={seen}").as_bytes()));
+            assert_eq!(dn.value, LdifValue::Plain(format!("cn={seen}").as_bytes()));
             assert_eq!(dn.number, seen * 4 + 1);
             assert!(text[usize::try_from(dn.offset).unwrap()..].starts_with("dn: "));
             let mut values = Vec::new();
             while let Some(Item::Line(line)) = lines.next_item().unwrap() {
                 values.push(line.value);
             }
-            assert_eq!(values[1], Value::Plain(b"AAA"));
+            assert_eq!(values[1], LdifValue::Plain(b"AAA"));
             seen += 1;
         }
     }
@@ -461,10 +463,10 @@ jpegPhoto:: /9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAMCAgICAgMCAgIDAwMDBAYEBAQEBAgGBg
 fn what_slapcat_wrote_is_written_again_byte_for_byte() {
     let record = one(SLAPCAT);
     let mut out = Vec::new();
-    Writer::default().record(&mut out, &record);
+    LdifWriter::default().record(&mut out, &record);
     assert_eq!(String::from_utf8(out).unwrap(), SLAPCAT);
     let mut unwrapped = Vec::new();
-    Writer { wrap: Wrap::No }.record(&mut unwrapped, &record);
+    LdifWriter { wrap: Wrap::No }.record(&mut unwrapped, &record);
     assert_eq!(String::from_utf8(unwrapped).unwrap(), SLAPCAT.replace("\n ", ""));
 }
 
@@ -475,7 +477,7 @@ fn changes_are_written_as_auditlog_does() {
         dn: cn=a\nchangetype: add\ncn: a\n\ndn: cn=a\nchangetype: delete\n\n";
     let mut out = Vec::new();
     for record in read(text).unwrap() {
-        Writer::default().record(&mut out, &record);
+        LdifWriter::default().record(&mut out, &record);
     }
     assert_eq!(String::from_utf8(out).unwrap(), text);
 }
@@ -484,7 +486,7 @@ fn changes_are_written_as_auditlog_does() {
 fn narrow_wraps_make_progress() {
     for columns in 1..6 {
         let mut out = Vec::new();
-        Writer {
+        LdifWriter {
             wrap: Wrap::Columns(columns),
         }
         .attribute(&mut out, b"cn", b"value");
@@ -507,10 +509,10 @@ fn arbitrary_attributes() -> impl Strategy<Value = Attributes> {
 proptest! {
     #[test]
     fn what_is_written_reads_back(attributes in arbitrary_attributes(), columns in 1_usize..100) {
-        let record = Record { line: 1, offset: 0, dn: b"a=b".to_vec(), kind: RecordKind::Content(attributes) };
+        let record = LdifRecord { line: 1, offset: 0, dn: b"a=b".to_vec(), kind: RecordKind::Content(attributes) };
         let mut out = Vec::new();
-        Writer { wrap: Wrap::Columns(columns) }.record(&mut out, &record);
-        let read = Reader::new(out.as_slice(), NoFiles).read().unwrap().unwrap();
+        LdifWriter { wrap: Wrap::Columns(columns) }.record(&mut out, &record);
+        let read = LdifReader::new(out.as_slice(), NoFiles).read().unwrap().unwrap();
         prop_assert_eq!(read, record);
     }
 
@@ -520,7 +522,7 @@ proptest! {
         capacity in 1_usize..20,
     ) {
         let input = BufReader::with_capacity(capacity, text.as_bytes());
-        let streamed: Vec<_> = Reader::new(input, NoFiles).map(|r| r.map(|r| r.line).map_err(|e| (e.line, e.offset))).collect();
+        let streamed: Vec<_> = LdifReader::new(input, NoFiles).map(|r| r.map(|r| r.line).map_err(|e| (e.line, e.offset))).collect();
         let mut blocks = Vec::new();
         for block in Blocks::new(text.as_bytes(), 4096, 1 << 20) {
             let mut block = block.unwrap();
@@ -538,7 +540,7 @@ proptest! {
 
     #[test]
     fn random_bytes_never_panic(bytes in any::<Vec<u8>>()) {
-        for record in Reader::new(bytes.as_slice(), NoFiles) {
+        for record in LdifReader::new(bytes.as_slice(), NoFiles) {
             let _ = record;
         }
     }

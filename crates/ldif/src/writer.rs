@@ -2,7 +2,7 @@
 
 use ironbark_model::{Entry, Schema};
 
-use crate::{Change, Control, Record, RecordKind, base64_text::encode_pieces};
+use crate::{LdifChange, LdifControl, LdifRecord, RecordKind, base64_text::encode_pieces};
 
 /// Where lines are folded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +33,7 @@ impl Wrap {
 
 /// Appends LDIF to a buffer. A writer only holds the wrap column and costs nothing to make.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Writer {
+pub struct LdifWriter {
     /// Folding.
     pub wrap: Wrap,
 }
@@ -60,7 +60,7 @@ pub fn needs_base64(name: &[u8], value: &[u8]) -> bool {
         || (name.contains(&b';') && memchr::memmem::find(name, b";binary").is_some())
 }
 
-impl Writer {
+impl LdifWriter {
     /// `name: value`, `name:: base64` or, for an empty value, `name:`.
     pub fn attribute(self, out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
         out.extend_from_slice(name);
@@ -113,7 +113,7 @@ impl Writer {
         out.push(b'\n');
     }
     /// A record and the blank line after it.
-    pub fn record(self, out: &mut Vec<u8>, record: &Record) {
+    pub fn record(self, out: &mut Vec<u8>, record: &LdifRecord) {
         match &record.kind {
             RecordKind::Content(attributes) => {
                 self.dn(out, &record.dn);
@@ -124,18 +124,18 @@ impl Writer {
         out.push(b'\n');
     }
     /// A change record, in the form of the auditlog overlay, without the blank line after it.
-    pub fn change(self, out: &mut Vec<u8>, dn: &[u8], controls: &[Control], change: &Change) {
+    pub fn change(self, out: &mut Vec<u8>, dn: &[u8], controls: &[LdifControl], change: &LdifChange) {
         self.dn(out, dn);
         for control in controls {
             self.control(out, control);
         }
         match change {
-            Change::Add(attributes) => {
+            LdifChange::Add(attributes) => {
                 out.extend_from_slice(b"changetype: add\n");
                 self.attributes(out, attributes);
             }
-            Change::Delete => out.extend_from_slice(b"changetype: delete\n"),
-            Change::Modify(modifications) => {
+            LdifChange::Delete => out.extend_from_slice(b"changetype: delete\n"),
+            LdifChange::Modify(modifications) => {
                 out.extend_from_slice(b"changetype: modify\n");
                 for modification in modifications {
                     self.attribute(out, modification.kind.name().as_bytes(), &modification.attribute);
@@ -145,7 +145,7 @@ impl Writer {
                     out.extend_from_slice(b"-\n");
                 }
             }
-            Change::ModifyDn {
+            LdifChange::ModifyDn {
                 new_rdn,
                 delete_old_rdn,
                 new_superior,
@@ -167,7 +167,7 @@ impl Writer {
     }
 
     /// Values are always in base64, because readers disagree about text in `control:` lines.
-    fn control(self, out: &mut Vec<u8>, control: &Control) {
+    fn control(self, out: &mut Vec<u8>, control: &LdifControl) {
         let mut line = format!("{} {}", control.oid, control.critical).into_bytes();
         if let Some(value) = &control.value {
             line.extend_from_slice(b":: ");

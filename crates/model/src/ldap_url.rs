@@ -8,7 +8,7 @@ use crate::filter::hex_pair;
 
 /// The transport.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Scheme {
+pub enum UrlScheme {
     /// LDAP over TCP.
     Ldap,
     /// LDAP over TLS.
@@ -17,7 +17,7 @@ pub enum Scheme {
     Ldapi,
 }
 
-impl Scheme {
+impl UrlScheme {
     /// As written in a URL.
     pub const fn name(self) -> &'static str {
         match self {
@@ -93,7 +93,7 @@ pub struct Extension {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LdapUrl {
     /// Transport.
-    pub scheme: Scheme,
+    pub scheme: UrlScheme,
     /// Host name or address (IPv6 without brackets); the socket path for `ldapi`; empty when not given.
     pub host: String,
     /// Port, if given.
@@ -141,7 +141,7 @@ pub enum LdapUrlError {
 
 impl LdapUrl {
     /// A URL of which only the transport is set.
-    pub fn new(scheme: Scheme) -> Self {
+    pub fn new(scheme: UrlScheme) -> Self {
         Self {
             scheme,
             host: String::new(),
@@ -162,7 +162,7 @@ impl LdapUrl {
             _ => text,
         };
         let (scheme, rest) = text.split_once("://").ok_or(LdapUrlError::BadScheme)?;
-        let scheme = [Scheme::Ldap, Scheme::Ldaps, Scheme::Ldapi]
+        let scheme = [UrlScheme::Ldap, UrlScheme::Ldaps, UrlScheme::Ldapi]
             .into_iter()
             .find(|known| known.name().eq_ignore_ascii_case(scheme))
             .ok_or(LdapUrlError::BadScheme)?;
@@ -205,7 +205,7 @@ impl LdapUrl {
     }
 
     fn set_host(&mut self, text: &str) -> Result<(), LdapUrlError> {
-        if self.scheme == Scheme::Ldapi {
+        if self.scheme == UrlScheme::Ldapi {
             self.host = decode(text)?;
             return Ok(());
         }
@@ -326,7 +326,7 @@ impl Display for LdapUrl {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}://", self.scheme.name())?;
         match self.scheme {
-            Scheme::Ldapi => encode(&self.host, b"/", f)?,
+            UrlScheme::Ldapi => encode(&self.host, b"/", f)?,
             _ if self.host.contains(':') => {
                 f.write_char('[')?;
                 encode(&self.host, b"", f)?;

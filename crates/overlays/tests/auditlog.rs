@@ -2,7 +2,7 @@
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use ironbark_harness::Site;
-use ironbark_ldif::{Change, NoFiles, Reader, RecordKind};
+use ironbark_ldif::{LdifChange, LdifReader, NoFiles, RecordKind};
 
 fn site() -> Site {
     let mut site = Site::open_of(
@@ -154,7 +154,7 @@ fn a_name_cannot_forge_records() {
     );
     assert_eq!(site.delete(&format!("{new_rdn},{superior}")).code, 0);
     let text = log(&site);
-    let mut reader = Reader::new(text.as_bytes(), NoFiles);
+    let mut reader = LdifReader::new(text.as_bytes(), NoFiles);
     let mut records = Vec::new();
     while let Some(record) = reader.read().expect("LDIF") {
         records.push(record);
@@ -170,14 +170,14 @@ fn a_name_cannot_forge_records() {
             RecordKind::Content(_) => unreachable!("a change"),
         })
         .collect();
-    let moved = Change::ModifyDn {
+    let moved = LdifChange::ModifyDn {
         new_rdn: name(&new_rdn),
         delete_old_rdn: true,
         new_superior: Some(name(&superior)),
     };
     let expected = [
         (name(&format!("{first},dc=ex")), moved),
-        (name(&format!("{new_rdn},{superior}")), Change::Delete),
+        (name(&format!("{new_rdn},{superior}")), LdifChange::Delete),
     ];
     assert_eq!(changes, expected);
 }
@@ -224,7 +224,7 @@ fn changes_that_are_in_no_log_any_more_leave_a_mark() {
     assert!(!rest.contains("# gap") && rest.contains("description: 400\n"), "{text}");
     assert!(!rest.contains("description: 3\n"), "{text}");
     // It is LDIF all the same.
-    let mut reader = Reader::new(text.as_bytes(), NoFiles);
+    let mut reader = LdifReader::new(text.as_bytes(), NoFiles);
     while let Some(record) = reader.read().expect("LDIF") {
         assert!(matches!(record.kind, RecordKind::Change { .. }), "{text}");
     }

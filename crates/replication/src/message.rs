@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ironbark_client::{LdapResult, SearchEntry, SearchItem};
+use ironbark_client::{ReceivedResult, SearchEntry, SearchItem};
 use ironbark_ldap_proto::{
     IntermediateResponse, SyncInfo,
     controls::{EntryState, SyncDone, SyncState, sync},
@@ -106,7 +106,7 @@ impl Message {
     ///
     /// # Errors
     /// [`Violation::Malformed`].
-    pub fn of_result(result: &LdapResult) -> Result<Self, Violation> {
+    pub fn of_result(result: &ReceivedResult) -> Result<Self, Violation> {
         let done = match result.control(sync::DONE_OID) {
             None => None,
             Some(value) => {

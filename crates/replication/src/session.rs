@@ -35,7 +35,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("{0}")]
-    Client(#[from] ironbark_client::Error),
+    Client(#[from] ironbark_client::ClientError),
     #[error("{0}")]
     Stop(#[from] Stop),
     #[error("{0}")]

@@ -20,7 +20,7 @@ pub use clock::{Clock, ManualClock, MonotonicTime, WallTime};
 pub use fair_pool::{Claimant, FairPool, Shares, Task};
 pub use randomness::{Randomness, RandomnessError};
 pub use session_thread::{SessionTask, SessionThread, Sessions};
-pub use signals::{HeldSignals, Signal, Signals, StopFlag};
+pub use signals::{HeldSignals, Signal, SignalFlag, Signals};
 pub use supervisor::{Supervisor, SupervisorSettings};
 pub use thread::{available_cores, give_way, spawn_named};
 pub use tool_socket::{ToolStream, connect_as_tool, is_of_own_user, listen_for_tools, own_user_is_shared};

@@ -42,7 +42,7 @@ pub struct Signals {
 ///
 /// The first SIGTERM, SIGINT or SIGHUP sets the flag, so that the tool can end cleanly; a second one ends it at once.
 #[derive(Debug, Clone)]
-pub struct StopFlag(Arc<AtomicBool>);
+pub struct SignalFlag(Arc<AtomicBool>);
 
 impl HeldSignals {
     /// Takes over SIGTERM, SIGINT and SIGHUP.
@@ -108,7 +108,7 @@ impl Signals {
     }
 }
 
-impl StopFlag {
+impl SignalFlag {
     /// Takes over SIGTERM, SIGINT and SIGHUP for the rest of the process.
     ///
     /// # Errors

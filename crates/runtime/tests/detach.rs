@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Output, Stdio, exit};
 use std::time::Duration;
 
-use ironbark_runtime::StopFlag;
+use ironbark_runtime::SignalFlag;
 use ironbark_runtime::process::{DetachError, detach, drop_privileges, enter_chroot};
 use nix::sys::signal::{Signal, kill, raise};
 use nix::unistd::{Pid, Uid, getpgid, getpid, getsid};
@@ -104,7 +104,7 @@ fn play(role: &str, argument: &Path) -> ExitCode {
             thread.join().unwrap().unwrap_err();
         }
         "role-stop" => {
-            let stop = StopFlag::install().unwrap();
+            let stop = SignalFlag::install().unwrap();
             assert!(!stop.is_set());
             raise(Signal::SIGTERM).unwrap();
             assert!(stop.is_set());
@@ -113,7 +113,7 @@ fn play(role: &str, argument: &Path) -> ExitCode {
             println!("not reached");
         }
         "role-drop" => {
-            let identity = ironbark_runtime::process::Identity::look_up(Some("nobody"), None).unwrap();
+            let identity = ironbark_runtime::process::ProcessIdentity::look_up(Some("nobody"), None).unwrap();
             enter_chroot(argument).unwrap();
             assert!(Path::new("/inside").exists());
             identity.assume().unwrap();

@@ -6,7 +6,7 @@ use subtle::ConstantTimeEq as _;
 use crate::hex;
 
 /// The client's answer to a challenge.
-pub struct Response {
+pub struct CramMd5Response {
     /// The name of the user. It may be empty, and may contain blanks.
     pub user: String,
     digest: String,
@@ -17,7 +17,7 @@ pub fn challenge(nonce: &str, host: &str) -> String {
     format!("<{nonce}@{host}>")
 }
 
-impl Response {
+impl CramMd5Response {
     /// The answer of a client with this password.
     pub fn new(user: String, password: &[u8], challenge: &[u8]) -> Self {
         let digest = digest(password, challenge);
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_name_ends_at_the_last_blank() {
-        let response = Response::parse(b"tim of x 00").unwrap();
+        let response = CramMd5Response::parse(b"tim of x 00").unwrap();
         assert_eq!((&*response.user, &*response.digest), ("tim of x", "00"));
         assert_eq!(response.text(), "tim of x 00");
     }
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn malformed_answers_are_refused() {
         for message in [&b""[..], b"tim", b"\xff 00"] {
-            assert!(Response::parse(message).is_none(), "{message:?}");
+            assert!(CramMd5Response::parse(message).is_none(), "{message:?}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     cram_md5,
-    digest_md5::{Challenge, MAX_CHALLENGE, MAX_RESPONSE, Response},
+    digest_md5::{Challenge, DigestResponse, MAX_CHALLENGE, MAX_RESPONSE},
     scram::{
         ClientFinal, ClientFirst, Hash, ServerFinal, ServerFirst, StoredKeys, client_final, client_first_bare,
         gs2_header, server_final, server_first,
@@ -16,7 +16,7 @@ use crate::{
 pub fn sasl(data: &[u8]) {
     scram(data);
     digest_md5(data);
-    if let Some(response) = cram_md5::Response::parse(data) {
+    if let Some(response) = cram_md5::CramMd5Response::parse(data) {
         assert_eq!(response.text().as_bytes(), data, "CRAM-MD5");
         let _ = response.is_of(PASSWORD, b"<1@a>");
     }
@@ -57,13 +57,13 @@ fn digest_md5(data: &[u8]) {
             assert_eq!(Challenge::parse(text.as_bytes()), Ok(challenge));
         }
     }
-    if let Ok(mut response) = Response::parse(data) {
+    if let Ok(mut response) = DigestResponse::parse(data) {
         assert_eq!(response.answer(PASSWORD), None, "a proof of another password");
         let proof = response.sign(PASSWORD);
         assert_eq!(response.answer(PASSWORD), Some(proof));
         let text = response.text();
         if text.len() <= MAX_RESPONSE {
-            assert_eq!(Response::parse(text.as_bytes()), Ok(response));
+            assert_eq!(DigestResponse::parse(text.as_bytes()), Ok(response));
         }
     }
 }

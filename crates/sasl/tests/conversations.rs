@@ -2,7 +2,7 @@
 
 use ironbark_sasl::{
     BindingType, cram_md5,
-    digest_md5::{Challenge, Response},
+    digest_md5::{Challenge, DigestResponse},
     prepared,
     scram::{
         ClientFinal, ClientFirst, ClientKeys, Flag, Hash, ScramError, ServerFinal, ServerFirst, auth_message,
@@ -90,7 +90,7 @@ fn both_sides_of_digest_md5_understand_each_other() {
             };
             let received = Challenge::parse(challenge.text().as_bytes()).unwrap();
             assert_eq!(received, challenge);
-            let mut response = Response {
+            let mut response = DigestResponse {
                 user: user.to_owned(),
                 realm: received.realms[0].clone(),
                 nonce: received.nonce,
@@ -101,7 +101,7 @@ fn both_sides_of_digest_md5_understand_each_other() {
                 proof: String::new(),
             };
             let expected = response.sign(password.as_bytes());
-            let answered = Response::parse(response.text().as_bytes()).unwrap();
+            let answered = DigestResponse::parse(response.text().as_bytes()).unwrap();
             assert_eq!(answered, response);
             assert_eq!(
                 answered.answer(password.as_bytes()),
@@ -118,8 +118,8 @@ fn both_sides_of_cram_md5_understand_each_other() {
     let challenge = cram_md5::challenge("abc", "ldap.example.com");
     for user in NAMES {
         for password in PASSWORDS {
-            let response = cram_md5::Response::new(user.to_owned(), password.as_bytes(), challenge.as_bytes());
-            let received = cram_md5::Response::parse(response.text().as_bytes()).unwrap();
+            let response = cram_md5::CramMd5Response::new(user.to_owned(), password.as_bytes(), challenge.as_bytes());
+            let received = cram_md5::CramMd5Response::parse(response.text().as_bytes()).unwrap();
             assert_eq!(received.user, user);
             assert!(received.is_of(password.as_bytes(), challenge.as_bytes()));
             assert!(!received.is_of(b"other", challenge.as_bytes()));

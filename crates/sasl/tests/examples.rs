@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ironbark_sasl::{
     cram_md5,
-    digest_md5::{Challenge, Response},
+    digest_md5::{Challenge, DigestResponse},
     scram::{
         ClientFinal, ClientFirst, ClientKeys, Flag, Hash, ServerFinal, ServerFirst, StoredKeys, auth_message,
         binding_input, client_final, client_final_without_proof, client_first_bare, gs2_header, server_final,
@@ -96,17 +96,17 @@ fn the_example_of_digest_md5() {
     let proof = "rspauth=ea40f60335c427b5527b84dbabcdfffd";
     let challenge = Challenge::parse(challenge.as_bytes()).unwrap();
     assert!(challenge.is_utf8 && !challenge.is_stale);
-    let mut response = Response {
+    let mut response = DigestResponse {
         user: "chris".to_owned(),
         realm: challenge.realms[0].clone(),
         nonce: challenge.nonce,
         cnonce: "OA6MHXh6VqTrRk".to_owned(),
         uri: "imap/elwood.innosoft.com".to_owned(),
         is_utf8: true,
-        ..Response::default()
+        ..DigestResponse::default()
     };
     assert_eq!(response.sign(b"secret"), proof);
-    let received = Response::parse(sent.as_bytes()).unwrap();
+    let received = DigestResponse::parse(sent.as_bytes()).unwrap();
     assert_eq!(received, response);
     assert_eq!(received.answer(b"secret").unwrap(), proof);
     assert_eq!(received.answer(b"Secret"), None);
@@ -117,9 +117,9 @@ fn the_example_of_digest_md5() {
 fn the_example_of_cram_md5() {
     let challenge = cram_md5::challenge("1896.697170952", "postoffice.reston.mci.net");
     assert_eq!(challenge, "<1896.697170952@postoffice.reston.mci.net>");
-    let response = cram_md5::Response::new("tim".to_owned(), b"tanstaaftanstaaf", challenge.as_bytes());
+    let response = cram_md5::CramMd5Response::new("tim".to_owned(), b"tanstaaftanstaaf", challenge.as_bytes());
     assert_eq!(response.text(), "tim b913a602c7eda7a495b4e6e7334d3890");
-    let received = cram_md5::Response::parse(response.text().as_bytes()).unwrap();
+    let received = cram_md5::CramMd5Response::parse(response.text().as_bytes()).unwrap();
     assert_eq!(received.user, "tim");
     assert!(received.is_of(b"tanstaaftanstaaf", challenge.as_bytes()));
     assert!(!received.is_of(b"tanstaaftanstaag", challenge.as_bytes()));

@@ -3,7 +3,7 @@
 use std::{fs::File, io::BufReader, path::Path};
 
 use ironbark_config::SettingError;
-use ironbark_ldif::{NoFiles, Reader, RecordKind};
+use ironbark_ldif::{LdifReader, NoFiles, RecordKind};
 
 /// Attribute descriptions and values, in the order of the files.
 pub(crate) type Attributes = Vec<(String, Vec<Vec<u8>>)>;
@@ -19,7 +19,7 @@ pub(crate) fn read<P: AsRef<Path>>(files: &[P]) -> Result<Attributes, SettingErr
         let wrong =
             |reason: &dyn std::fmt::Display| SettingError::Unavailable(format!("rootDSE {}: {reason}", path.display()));
         let file = File::open(path).map_err(|error| wrong(&error))?;
-        let mut records = Reader::new(BufReader::new(file), NoFiles);
+        let mut records = LdifReader::new(BufReader::new(file), NoFiles);
         while let Some(record) = records.read().map_err(|error| wrong(&error))? {
             let at_line = |reason: &str| wrong(&format_args!("line {}: {reason}", record.line));
             if !record.dn.is_empty() {

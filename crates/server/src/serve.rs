@@ -14,7 +14,7 @@ use ironbark_model::schema::Source;
 use ironbark_replication::StrictRefreshes;
 use ironbark_runtime::{
     Clock, HeldSignals, Randomness, Signal, Signals, Supervisor, SupervisorSettings, available_cores,
-    process::{self, Identity, Readiness, StateFile},
+    process::{self, ProcessIdentity, Readiness, StateFile},
 };
 use ironbark_store::{
     fault::{self, Maps},
@@ -72,7 +72,7 @@ type Failure = Box<dyn Error>;
 /// The parts that need the privileges and the file system of the caller.
 struct Prepared {
     listeners: Listeners,
-    identity: Identity,
+    identity: ProcessIdentity,
     max_descriptors: u64,
     supervisor: Supervisor,
     /// In the foreground. The caller of a daemon may end while it waits.
@@ -89,7 +89,7 @@ impl Prepared {
         let held = options.debug.map(|_| HeldSignals::hold()).transpose()?;
         let urls = ListenerUrl::parse_list(options.urls.as_deref())?;
         let listeners = Listeners::open(&urls, options.family, Inherited::take())?;
-        let identity = Identity::look_up(options.user.as_deref(), options.group.as_deref())?;
+        let identity = ProcessIdentity::look_up(options.user.as_deref(), options.group.as_deref())?;
         log.connect_syslog();
         Ok(Self {
             listeners,
@@ -459,7 +459,7 @@ fn log_options(options: &ServeOptions) -> LogOptions {
 }
 
 /// Carries out `-r`, `-u` and `-g`.
-fn give_up_privileges(identity: &Identity, options: &ServeOptions) -> Result<(), Failure> {
+fn give_up_privileges(identity: &ProcessIdentity, options: &ServeOptions) -> Result<(), Failure> {
     if let Some(directory) = &options.chroot {
         process::enter_chroot(directory)
             .map_err(|error| format!("cannot change root to {}: {error}", directory.display()))?;

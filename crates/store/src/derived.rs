@@ -4,7 +4,7 @@
 use ironbark_model::{
     Attribute, AttributeDescription, CompiledFilter, Dn, Entry, Truth,
     entry::EntrySource,
-    filter::{Node, compiled::Slot},
+    filter::{FilterNode, compiled::Slot},
 };
 use roaring::RoaringTreemap;
 use smallvec::SmallVec;
@@ -167,7 +167,7 @@ impl<'f> FilterItem<'f> {
     }
 
     /// What is asked.
-    pub fn node(&self) -> Option<&'f Node> {
+    pub fn node(&self) -> Option<&'f FilterNode> {
         self.filter.nodes.get(self.at)
     }
 
@@ -176,26 +176,28 @@ impl<'f> FilterItem<'f> {
     pub fn equalities(&self, view: View<'_>) -> Option<Vec<&'f [u8]>> {
         let own = view.schema().attribute_type(self.asked()?.attribute_type).equality;
         match self.node()? {
-            Node::Equality {
+            FilterNode::Equality {
                 rule,
                 value,
                 dn_attributes: false,
                 ..
             } if own == Some(rule) => Some(vec![self.filter.value(value)]),
-            Node::InChain { value, .. } => Some(vec![self.filter.value(value)]),
-            Node::AnyOf { rule, values, .. } if own == Some(rule) => Some(self.filter.part_values(values).collect()),
+            FilterNode::InChain { value, .. } => Some(vec![self.filter.value(value)]),
+            FilterNode::AnyOf { rule, values, .. } if own == Some(rule) => {
+                Some(self.filter.part_values(values).collect())
+            }
             _ => None,
         }
     }
 
     /// Whether it asks for presence alone.
     pub fn is_presence(&self) -> bool {
-        matches!(self.node(), Some(Node::Present(_)))
+        matches!(self.node(), Some(FilterNode::Present(_)))
     }
 
     /// Whether it follows a chain (`LDAP_MATCHING_RULE_IN_CHAIN`).
     pub fn is_chain(&self) -> bool {
-        matches!(self.node(), Some(Node::InChain { .. }))
+        matches!(self.node(), Some(FilterNode::InChain { .. }))
     }
 
     /// Whether an entry that had nothing but this attribute would satisfy the item. A chain is followed no further.

@@ -20,7 +20,7 @@ pub use negotiated::Negotiated;
 pub use pem::{FileError, certificates, complete, files, private_key, revocation_lists};
 pub use versions::select_versions;
 pub use x509::{
-    PairError, Peer, Revocation, SCHEMES, Trust, TrustError, Weakness, alternative_names, certified, is_for,
+    PairError, PeerRole, Revocation, SCHEMES, Trust, TrustError, Weakness, alternative_names, certified, is_for,
     verify_tls12_signature, verify_tls13_signature, weaknesses,
 };
 

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use ironbark_testkit::{Layout, Stranger, Strangers};
-use ironbark_tls::{Peer, Revocation, Trust, alternative_names, certificates, is_for, revocation_lists, weaknesses};
+use ironbark_tls::{
+    PeerRole, Revocation, Trust, alternative_names, certificates, is_for, revocation_lists, weaknesses,
+};
 use rustls::pki_types::{ServerName, UnixTime};
 
 const CA: &str = "basicConstraints=critical,CA:TRUE\n";
@@ -16,7 +18,14 @@ fn made(strangers: &Strangers, all: &[(&'static str, Stranger<'_>)]) {
 }
 
 /// Our answer.
-fn takes(strangers: &Strangers, name: &str, peer: Peer, authority: &str, between: &[&str], is_strict: bool) -> bool {
+fn takes(
+    strangers: &Strangers,
+    name: &str,
+    peer: PeerRole,
+    authority: &str,
+    between: &[&str],
+    is_strict: bool,
+) -> bool {
     let read = |name: &str| certificates(&strangers.file(name, "crt")).unwrap();
     let lists = (Revocation::IfListed, &[][..]);
     let trust = Trust::new(peer, &read(authority), lists, is_strict).unwrap();
@@ -27,7 +36,7 @@ fn takes(strangers: &Strangers, name: &str, peer: Peer, authority: &str, between
 
 /// Asks openssl(1) and us about a certificate in both roles; gives the answers as client and as server.
 fn both(strangers: &Strangers, name: &str, authority: &str, between: &[&str]) -> [bool; 2] {
-    [(Peer::Client, "sslclient"), (Peer::Server, "sslserver")].map(|(peer, purpose)| {
+    [(PeerRole::Client, "sslclient"), (PeerRole::Server, "sslserver")].map(|(peer, purpose)| {
         let ours = takes(strangers, name, peer, authority, between, false);
         let theirs = strangers.openssl_takes(name, purpose, authority, between);
         assert_eq!(ours, theirs, "{name} as {peer:?}");
@@ -99,7 +108,7 @@ fn own_certificates_of_every_kind_are_taken_as_openssl_takes_them() {
     assert_eq!(both(&strangers, "gone", "gone", &[]), [false; 2]);
     let strict = ["usual", "version1", "authority", "short", "sha224", "pss", "self"].map(|name| {
         let authority = if name == "self" { name } else { "root" };
-        takes(&strangers, name, Peer::Server, authority, &[], true)
+        takes(&strangers, name, PeerRole::Server, authority, &[], true)
     });
     assert_eq!(strict, [true, false, false, false, false, true, false]);
 }
@@ -287,7 +296,7 @@ fn a_list_of_version_1_revokes_what_it_names() {
         (Revocation::All, [true, false, false]),
     ] {
         let authorities = [read("root"), read("other")];
-        let trust = Trust::new(Peer::Client, &authorities, (revocation, &lists), false).unwrap();
+        let trust = Trust::new(PeerRole::Client, &authorities, (revocation, &lists), false).unwrap();
         let taken = ["good", "bad", "unlisted"].map(|name| trust.verify(&read(name), &[], UnixTime::now()).is_ok());
         assert_eq!(taken, expected, "{revocation:?}");
     }
@@ -301,7 +310,7 @@ fn what_is_no_certificate_is_refused_without_harm() {
     let read = |name| certificates(&strangers.file(name, "crt")).unwrap().remove(0);
     let (root, leaf) = (read("root"), read("leaf"));
     let lists = (Revocation::IfListed, &[][..]);
-    let trust = Trust::new(Peer::Server, &[root], lists, false).unwrap();
+    let trust = Trust::new(PeerRole::Server, &[root], lists, false).unwrap();
     assert!(trust.verify(&leaf, &[], UnixTime::now()).is_ok());
     for at in 0..leaf.len() {
         for octet in [0x00, 0x7f, 0x80, 0xff] {

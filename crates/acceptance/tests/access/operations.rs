@@ -2,7 +2,7 @@
 //! test006.
 
 use ironbark_client::{
-    Change, Client, LdapResult, Search, SearchOutcome,
+    Change, Client, ReceivedResult, Search, SearchOutcome,
     proto::{
         EncodeControl, Filter, List, ModifyDnRequest, ModifyOperation, ResultCode, Scope,
         controls::{AssertionControl, Control, PagedResults, PreRead},
@@ -75,7 +75,7 @@ async fn search(client: &Client, controls: &[&dyn EncodeControl]) -> SearchOutco
     client.search(&people, controls).unwrap().collect().await.unwrap()
 }
 
-async fn modify(client: &Client, controls: &[&dyn EncodeControl]) -> LdapResult {
+async fn modify(client: &Client, controls: &[&dyn EncodeControl]) -> ReceivedResult {
     let change = Change {
         operation: ModifyOperation::Replace,
         attribute: "description",

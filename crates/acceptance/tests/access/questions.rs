@@ -68,7 +68,7 @@ impl Site {
     }
 }
 
-async fn add(client: &Client, dn: &str) -> ironbark_client::LdapResult {
+async fn add(client: &Client, dn: &str) -> ironbark_client::ReceivedResult {
     let (name, value) = dn.split_once(',').unwrap().0.split_once('=').unwrap();
     let value = value.as_bytes();
     let mut attributes: Vec<(&str, &[&[u8]])> = vec![("objectClass", &[b"inetOrgPerson"]), ("sn", &[b"new"])];
@@ -80,7 +80,7 @@ async fn add(client: &Client, dn: &str) -> ironbark_client::LdapResult {
     client.add(dn, &attributes, &[]).await.unwrap()
 }
 
-async fn rename(client: &Client, dn: &str, new: &str) -> ironbark_client::LdapResult {
+async fn rename(client: &Client, dn: &str, new: &str) -> ironbark_client::ReceivedResult {
     let request = ModifyDnRequest {
         entry: dn.as_bytes(),
         new_rdn: new.split_once(',').unwrap().0.as_bytes(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ironbark_client::proto::{Filter, ModifyOperation, Scope};
-use ironbark_client::{Change, Client, LdapResult, Options, Search};
+use ironbark_client::{Change, Client, Options, ReceivedResult, Search};
 use ironbark_testkit::{Flavor, Server};
 
 pub(crate) const BASE: &str = "dc=example,dc=com";
@@ -165,12 +165,12 @@ impl Site {
     }
 
     /// Puts rules into force. Returns the server's result.
-    pub(crate) async fn set_rules(&self, rules: &[String]) -> LdapResult {
+    pub(crate) async fn set_rules(&self, rules: &[String]) -> ReceivedResult {
         self.configure(DATABASE, "olcAccess", rules).await
     }
 
     /// Sets an attribute of cn=config. Returns the server's result.
-    pub(crate) async fn configure(&self, dn: &str, attribute: &str, values: &[String]) -> LdapResult {
+    pub(crate) async fn configure(&self, dn: &str, attribute: &str, values: &[String]) -> ReceivedResult {
         let values: Vec<&[u8]> = values.iter().map(String::as_bytes).collect();
         let change = Change {
             operation: ModifyOperation::Replace,
@@ -191,7 +191,7 @@ impl Site {
     }
 
     /// The server's result for a bind over a new connection.
-    pub(crate) async fn bind(&self, dn: &str, password: &str) -> LdapResult {
+    pub(crate) async fn bind(&self, dn: &str, password: &str) -> ReceivedResult {
         let client = connect(&self.server, "", "").await;
         client.simple_bind(dn, password.as_bytes(), &[]).await.unwrap()
     }
@@ -236,7 +236,7 @@ impl Site {
 }
 
 /// Makes one of [`CHANGES`].
-pub(crate) async fn change(client: &Client, at: usize) -> LdapResult {
+pub(crate) async fn change(client: &Client, at: usize) -> ReceivedResult {
     let (dn, operation, attribute, values) = CHANGES[at];
     let values: Vec<&[u8]> = values.iter().map(|value| value.as_bytes()).collect();
     let change = Change {
@@ -247,7 +247,7 @@ pub(crate) async fn change(client: &Client, at: usize) -> LdapResult {
     client.modify(dn, &[change], &[]).await.unwrap()
 }
 
-fn shown(result: &LdapResult) -> String {
+fn shown(result: &ReceivedResult) -> String {
     format!("{} {}", result.code.0, result.matched_dn.to_lowercase())
 }
 

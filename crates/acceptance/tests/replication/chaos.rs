@@ -7,7 +7,7 @@ use std::{
 };
 
 use ironbark_client::{
-    Change, Client, Error, LdapResult, Options,
+    Change, Client, ClientError, Options, ReceivedResult,
     proto::{ModifyDnRequest, ModifyOperation},
 };
 use ironbark_testkit::{Flavor::Ironbark, Server};
@@ -38,7 +38,7 @@ async fn connect(server: &Server) -> Client {
     client
 }
 
-async fn add(client: &Client, dn: &str, name: &str, number: usize) -> Result<LdapResult, Error> {
+async fn add(client: &Client, dn: &str, name: &str, number: usize) -> Result<ReceivedResult, ClientError> {
     let value = number.to_string();
     let attributes: [(&str, &[&[u8]]); 3] = [
         ("objectClass", &[b"organizationalUnit"]),
@@ -48,7 +48,7 @@ async fn add(client: &Client, dn: &str, name: &str, number: usize) -> Result<Lda
     client.add(dn, &attributes, &[]).await
 }
 
-async fn describe(client: &Client, dn: &str, number: usize) -> Result<LdapResult, Error> {
+async fn describe(client: &Client, dn: &str, number: usize) -> Result<ReceivedResult, ClientError> {
     let value = number.to_string();
     let change = Change {
         operation: ModifyOperation::Replace,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use ironbark_client::{
-    Change as Modification, Client, Error, LdapResult,
+    Change as Modification, Client, ClientError, ReceivedResult,
     proto::{
         EncodeControl, Filter, ModifyDnRequest, ModifyOperation,
         controls::{AssertionControl, Control},
@@ -137,7 +137,7 @@ impl Change {
         &self,
         client: &Client,
         controls: &[&dyn EncodeControl],
-    ) -> std::pin::Pin<Box<dyn Future<Output = Result<LdapResult, Error>>>> {
+    ) -> std::pin::Pin<Box<dyn Future<Output = Result<ReceivedResult, ClientError>>>> {
         let dn = dn_of(self.entry());
         let texts = |values: &BTreeSet<u8>| -> Vec<String> { values.iter().map(|value| text_of(*value)).collect() };
         let modify = |operation, values: &BTreeSet<u8>, bad: Option<Modification<'_>>| {

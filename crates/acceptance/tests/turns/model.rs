@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ironbark_ldif::{NoFiles, Reader, RecordKind};
+use ironbark_ldif::{LdifReader, NoFiles, RecordKind};
 
 use crate::turns::change::{Change, Why};
 
@@ -87,7 +87,7 @@ impl Model {
     /// What LDIF says.
     pub(crate) fn of_ldif(text: &str) -> Self {
         let mut model = Self::default();
-        let mut reader = Reader::new(text.as_bytes(), NoFiles);
+        let mut reader = LdifReader::new(text.as_bytes(), NoFiles);
         while let Some(record) = reader.read().unwrap() {
             let RecordKind::Content(attributes) = record.kind else {
                 panic!("no entry");

@@ -10,7 +10,9 @@ use ironbark_config::{
     ConfigError,
     olc::{self, AttributeChange, AttributeChangeKind, ChangeError, Folder, Tree},
 };
-use ironbark_ldif::{Change, FileResolver, LdifError, LdifErrorKind, ModifyKind, Reader, Record, RecordKind, Writer};
+use ironbark_ldif::{
+    FileResolver, LdifChange, LdifError, LdifErrorKind, LdifReader, LdifRecord, LdifWriter, ModifyKind, RecordKind,
+};
 use ironbark_model::{Attribute, Dn, Entry, ResultCode, Schema};
 use ironbark_overlays::registry;
 use ironbark_server::{new_stamps, stamp, usual_folder};
@@ -31,7 +33,7 @@ pub(crate) fn is_chosen(options: &Options) -> bool {
 /// The message for the user, or the error of `out`.
 pub(crate) fn cat<E: From<String>>(
     options: &Options,
-    writer: Writer,
+    writer: LdifWriter,
     out: &mut dyn FnMut(&[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
     let loaded = read_configuration(options)?;
@@ -80,7 +82,7 @@ pub(crate) fn change(options: &Options, load: &LoadOptions, modifies: bool) -> R
             File::open(path).map_err(|error| format!("{}: {error}", path.display()))?,
         )),
     };
-    let mut reader = Reader::new(input, FileResolver::default());
+    let mut reader = LdifReader::new(input, FileResolver::default());
     if modifies {
         reader = reader.with_modify_by_default();
     }
@@ -96,7 +98,7 @@ pub(crate) fn apply(options: &Options, next: &mut NextRecord<'_>) -> Result<bool
 }
 
 /// Gives the next record of LDIF; `None` at the end.
-pub(crate) type NextRecord<'r> = dyn FnMut() -> Result<Option<Record>, LdifError> + 'r;
+pub(crate) type NextRecord<'r> = dyn FnMut() -> Result<Option<LdifRecord>, LdifError> + 'r;
 
 impl Changes<'_> {
     fn all(mut self, first_line: u64, modifies: bool, next: &mut NextRecord<'_>) -> Result<bool, String> {
@@ -207,7 +209,7 @@ impl<'o> Changes<'o> {
     }
 
     /// Applies one record, and checks the new configuration.
-    fn record(&mut self, record: &Record) -> Result<(), Refusal> {
+    fn record(&mut self, record: &LdifRecord) -> Result<(), Refusal> {
         let change = |error: ConfigError| Refusal::Change(error.to_string());
         let schema = match &self.tree {
             Some(tree) => whole(tree).map_err(change)?.schema,
@@ -219,7 +221,7 @@ impl<'o> Changes<'o> {
         Ok(())
     }
 
-    fn changed(&self, schema: &Schema, record: &Record) -> Result<Tree, Refusal> {
+    fn changed(&self, schema: &Schema, record: &LdifRecord) -> Result<Tree, Refusal> {
         let author = self.tree.as_ref().and_then(root_dn);
         let stamps = new_stamps(author.as_deref().unwrap_or("cn=config")).map_err(Refusal::Change)?;
         let dn = Dn::parse(schema, &record.dn).map_err(|_| Refusal::Record("invalid DN".to_owned()))?;
@@ -239,7 +241,7 @@ impl<'o> Changes<'o> {
         let attributes = match &record.kind {
             RecordKind::Content(attributes)
             | RecordKind::Change {
-                change: Change::Add(attributes),
+                change: LdifChange::Add(attributes),
                 ..
             } => attributes,
             RecordKind::Change { change, .. } => {
@@ -290,14 +292,14 @@ fn other_change(
     tree: &Tree,
     schema: &Schema,
     dn: &Dn,
-    change: &Change,
+    change: &LdifChange,
     stamps: &olc::Stamps,
 ) -> Result<Result<Tree, ChangeError>, String> {
     let parse = |text: &[u8]| Dn::parse(schema, text).map_err(|_| "invalid DN".to_owned());
     Ok(match change {
-        Change::Add(_) => return Err("an add is no other change".to_owned()),
-        Change::Delete => tree.delete(schema, dn),
-        Change::Modify(modifications) => {
+        LdifChange::Add(_) => return Err("an add is no other change".to_owned()),
+        LdifChange::Delete => tree.delete(schema, dn),
+        LdifChange::Modify(modifications) => {
             let modifications = modifications.iter().map(|one| {
                 Ok(AttributeChange {
                     kind: match one.kind {
@@ -312,7 +314,7 @@ fn other_change(
             });
             tree.modify(schema, dn, &modifications.collect::<Result<Vec<_>, String>>()?, stamps)
         }
-        Change::ModifyDn {
+        LdifChange::ModifyDn {
             new_rdn, new_superior, ..
         } => {
             let superior = new_superior.as_deref().map(parse).transpose()?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_directory::received_entry;
-use ironbark_ldif::{Item, RecordLines, Start, Value};
+use ironbark_ldif::{Item, LdifValue, RecordLines, Start};
 use ironbark_model::{Entry, Schema};
 
 /// Reads an entry in LDIF.
@@ -27,9 +27,9 @@ pub fn read(schema: &Arc<Schema>, mut paragraph: Vec<u8>) -> Result<Entry, Strin
 }
 
 /// A value that stands there. Nobody opens a file because a program names it.
-fn plain(value: Value<'_>) -> Result<&[u8], String> {
+fn plain(value: LdifValue<'_>) -> Result<&[u8], String> {
     match value {
-        Value::Plain(value) => Ok(value),
-        Value::Url(_) => Err("a value is given as an URL".to_owned()),
+        LdifValue::Plain(value) => Ok(value),
+        LdifValue::Url(_) => Err("a value is given as an URL".to_owned()),
     }
 }

@@ -9,7 +9,7 @@ use std::io::Write as _;
 use ironbark_directory::{
     ExternalAsker, ExternalOperation, ExternalSearch, Modification, ModificationKind, TreeChange, overlay::SentResult,
 };
-use ironbark_ldif::{Wrap, Writer};
+use ironbark_ldif::{LdifWriter, Wrap};
 use ironbark_model::{Dn, Entry, Schema};
 
 use super::settings::Extensions;
@@ -78,7 +78,7 @@ impl Preamble {
     pub fn entry(&self, schema: &Schema, asker: &ExternalAsker, entry: &Entry) -> Vec<u8> {
         let mut text = Vec::new();
         self.begin(&mut text, "ENTRY", asker);
-        Writer::default().entry(&mut text, schema, entry);
+        LdifWriter::default().entry(&mut text, schema, entry);
         text
     }
 
@@ -94,7 +94,7 @@ impl Preamble {
         match change {
             TreeChange::Add(entry) => {
                 self.begin(text, "ADD", asker);
-                Writer::default().entry(text, schema, entry);
+                LdifWriter::default().entry(text, schema, entry);
             }
             TreeChange::Modify { dn, modifications } => {
                 self.begin(text, "MODIFY", asker);
@@ -216,4 +216,4 @@ fn is_name(attribute: &[u8]) -> bool {
 /// `LDAP_AUTH_SIMPLE`.
 const SIMPLE: u32 = 128;
 /// Values on one line, however long.
-const UNFOLDED: Writer = Writer { wrap: Wrap::No };
+const UNFOLDED: LdifWriter = LdifWriter { wrap: Wrap::No };

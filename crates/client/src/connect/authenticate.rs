@@ -5,12 +5,12 @@ use ironbark_runtime::process::full_host_name;
 
 use super::{blocking, socket::Address};
 use crate::{
-    BindMethod, BindReply, BindSettings, Client, Error, Search,
+    BindMethod, BindReply, BindSettings, Client, ClientError, Search,
     sasl::{Exchange, Mechanism, SaslFailure, Situation, choose},
 };
 
 /// Binds as the settings say.
-pub(super) async fn bind(client: &Client, settings: &BindSettings, address: &Address) -> Result<(), Error> {
+pub(super) async fn bind(client: &Client, settings: &BindSettings, address: &Address) -> Result<(), ClientError> {
     match settings.method {
         BindMethod::None => Ok(()),
         BindMethod::Simple => {
@@ -18,13 +18,13 @@ pub(super) async fn bind(client: &Client, settings: &BindSettings, address: &Add
             if result.code == ResultCode::SUCCESS {
                 return Ok(());
             }
-            Err(Error::BindRefused(Box::new(result)))
+            Err(ClientError::BindRefused(Box::new(result)))
         }
         BindMethod::Sasl => bind_sasl(client, settings, address).await,
     }
 }
 
-async fn bind_sasl(client: &Client, settings: &BindSettings, address: &Address) -> Result<(), Error> {
+async fn bind_sasl(client: &Client, settings: &BindSettings, address: &Address) -> Result<(), ClientError> {
     let offered = if settings.mechanisms.trim().is_empty() {
         Some(offered(client).await?)
     } else {
@@ -47,7 +47,7 @@ async fn bind_sasl(client: &Client, settings: &BindSettings, address: &Address) 
 }
 
 /// The mechanisms of the root DSE (RFC 4512 §5.1).
-async fn offered(client: &Client) -> Result<Vec<String>, Error> {
+async fn offered(client: &Client) -> Result<Vec<String>, ClientError> {
     let search = Search::new("", Scope::BaseObject, Filter::Present(b"objectClass".into()));
     let search = search.with_attributes(&[MECHANISMS]);
     let outcome = client.search(&search, &[])?.collect().await?;
@@ -64,7 +64,7 @@ async fn offered(client: &Client) -> Result<Vec<String>, Error> {
 const MECHANISMS: &str = "supportedSASLMechanisms";
 
 /// Exchanges messages until the server has answered with a result. A step may compute for seconds, or ask a KDC.
-async fn negotiate(client: &Client, mechanism: &Mechanism, exchange: Box<dyn Exchange>) -> Result<(), Error> {
+async fn negotiate(client: &Client, mechanism: &Mechanism, exchange: Box<dyn Exchange>) -> Result<(), ClientError> {
     let (mut exchange, first) = step(exchange, |exchange| exchange.begin()).await?;
     let mut message = first.map_err(|failure| failed(mechanism, failure))?;
     for _ in 0..MOST_STEPS {
@@ -84,7 +84,7 @@ async fn negotiate(client: &Client, mechanism: &Mechanism, exchange: Box<dyn Exc
                     .end(data.as_deref())
                     .map_err(|failure| failed(mechanism, failure));
             }
-            _ => return Err(Error::BindRefused(Box::new(result))),
+            _ => return Err(ClientError::BindRefused(Box::new(result))),
         }
     }
     Err(failed(mechanism, SaslFailure::unexpected()))
@@ -94,7 +94,7 @@ async fn negotiate(client: &Client, mechanism: &Mechanism, exchange: Box<dyn Exc
 async fn step<T: Send + 'static>(
     mut exchange: Box<dyn Exchange>,
     work: impl FnOnce(&mut dyn Exchange) -> T + Send + 'static,
-) -> Result<(Box<dyn Exchange>, T), Error> {
+) -> Result<(Box<dyn Exchange>, T), ClientError> {
     blocking(move || {
         let outcome = work(exchange.as_mut());
         (exchange, outcome)
@@ -102,8 +102,8 @@ async fn step<T: Send + 'static>(
     .await
 }
 
-fn failed(mechanism: &Mechanism, failure: SaslFailure) -> Error {
-    Error::Sasl {
+fn failed(mechanism: &Mechanism, failure: SaslFailure) -> ClientError {
+    ClientError::Sasl {
         mechanism: mechanism.name.to_owned(),
         reason: failure.0,
     }

@@ -6,12 +6,13 @@ mod start_tls;
 
 use std::io::ErrorKind;
 
-use ironbark_model::ldap_url::{LdapUrl, Scheme};
+use ironbark_model::ldap_url::{LdapUrl, UrlScheme};
 use tokio::task::spawn_blocking;
 
 use self::socket::{Address, Stream};
 use crate::{
-    Client, ConnectSettings, Error, Options, RawStream, StartTls, TlsChannel, client::Established, raw::Lent, tls::Tls,
+    Client, ClientError, ConnectSettings, NegotiatedTls, Options, RawStream, StartTls, client::Established, raw::Lent,
+    tls::Tls,
 };
 
 impl Client {
@@ -19,10 +20,10 @@ impl Client {
     /// not tried after a refused bind: it has the same users. If this future is dropped, the connection is closed.
     ///
     /// # Errors
-    /// [`Error::Setting`], [`Error::BindRefused`] and [`Error::Sasl`] end the attempts. Otherwise the error of the only
-    /// URL ([`Error::Connect`], [`Error::ConnectTimeout`], [`Error::Tls`], [`Error::StartTlsRefused`],
-    /// [`Error::Closed`], [`Error::Timeout`], [`Error::Protocol`]), or [`Error::NoServer`].
-    pub async fn connect(settings: &ConnectSettings) -> Result<Self, Error> {
+    /// [`ClientError::Setting`], [`ClientError::BindRefused`] and [`ClientError::Sasl`] end the attempts. Otherwise the error of the only
+    /// URL ([`ClientError::Connect`], [`ClientError::ConnectTimeout`], [`ClientError::Tls`], [`ClientError::StartTlsRefused`],
+    /// [`ClientError::Closed`], [`ClientError::Timeout`], [`ClientError::Protocol`]), or [`ClientError::NoServer`].
+    pub async fn connect(settings: &ConnectSettings) -> Result<Self, ClientError> {
         first(settings, false).await.map(|(client, _)| client)
     }
 
@@ -30,11 +31,11 @@ impl Client {
     ///
     /// # Errors
     /// As of [`Client::connect`].
-    pub async fn connect_raw(settings: &ConnectSettings) -> Result<RawStream, Error> {
+    pub async fn connect_raw(settings: &ConnectSettings) -> Result<RawStream, ClientError> {
         let (_client, lent) = first(settings, true).await?;
         let stream = lent.and_then(|lent| lent.take_back());
-        let stream = stream.ok_or_else(|| Error::closed(&ErrorKind::BrokenPipe.into()))?;
-        stream.into_raw().map_err(|error| Error::closed(&error))
+        let stream = stream.ok_or_else(|| ClientError::closed(&ErrorKind::BrokenPipe.into()))?;
+        stream.into_raw().map_err(|error| ClientError::closed(&error))
     }
 }
 
@@ -42,29 +43,31 @@ impl Client {
 type Connected = (Client, Option<Lent>);
 
 /// The first of the URLs at which an attempt succeeds.
-async fn first(settings: &ConnectSettings, is_lent: bool) -> Result<Connected, Error> {
+async fn first(settings: &ConnectSettings, is_lent: bool) -> Result<Connected, ClientError> {
     if let Some((keyword, reason)) = &settings.unusable {
-        return Err(Error::setting(keyword, reason));
+        return Err(ClientError::setting(keyword, reason));
     }
     let mut errors = Vec::new();
     for url in &settings.urls {
         match attempt(settings, url, is_lent).await {
             Ok(connected) => return Ok(connected),
-            Err(error @ (Error::Setting { .. } | Error::BindRefused(_) | Error::Sasl { .. })) => return Err(error),
+            Err(error @ (ClientError::Setting { .. } | ClientError::BindRefused(_) | ClientError::Sasl { .. })) => {
+                return Err(error);
+            }
             Err(error) => errors.push(error),
         }
     }
     Err(match errors.pop() {
-        None => Error::setting("uri", "no URL is named"),
+        None => ClientError::setting("uri", "no URL is named"),
         Some(only) if errors.is_empty() => only,
         Some(last) => {
             errors.push(last);
-            Error::NoServer(errors)
+            ClientError::NoServer(errors)
         }
     })
 }
 
-async fn attempt(settings: &ConnectSettings, url: &LdapUrl, is_lent: bool) -> Result<Connected, Error> {
+async fn attempt(settings: &ConnectSettings, url: &LdapUrl, is_lent: bool) -> Result<Connected, ClientError> {
     let (options, address) = (Options::of(settings), Address::of(url));
     let (stream, established) = reach(settings, url, &address).await?;
     let (client, lent) = if is_lent {
@@ -82,8 +85,8 @@ async fn reach(
     settings: &ConnectSettings,
     url: &LdapUrl,
     address: &Address,
-) -> Result<(Box<dyn Stream>, Established), Error> {
-    let wants_tls = url.scheme == Scheme::Ldaps || settings.start_tls != StartTls::No;
+) -> Result<(Box<dyn Stream>, Established), ClientError> {
+    let wants_tls = url.scheme == UrlScheme::Ldaps || settings.start_tls != StartTls::No;
     let tls = if wants_tls {
         Some(prepare(settings, address).await?)
     } else {
@@ -92,7 +95,7 @@ async fn reach(
     let timeout = Options::of(settings).connect_timeout;
     let (mut stream, local) = socket::open(address, &settings.socket, timeout).await?;
     let is_secured = match settings.start_tls {
-        _ if url.scheme == Scheme::Ldaps => true,
+        _ if url.scheme == UrlScheme::Ldaps => true,
         StartTls::No => false,
         StartTls::Yes | StartTls::Critical => start_tls::ask(&mut stream, address, settings).await?,
     };
@@ -109,7 +112,7 @@ async fn reach(
 }
 
 /// Files are read, and the resolver may be asked, on a thread that may block.
-async fn prepare(settings: &ConnectSettings, address: &Address) -> Result<Tls, Error> {
+async fn prepare(settings: &ConnectSettings, address: &Address) -> Result<Tls, ClientError> {
     let (settings, host) = (settings.tls.clone(), address.host().to_owned());
     blocking(move || Tls::prepare(&settings, &host)).await?
 }
@@ -119,11 +122,11 @@ async fn secure(
     tls: &Tls,
     address: &Address,
     settings: &ConnectSettings,
-) -> Result<(Box<dyn Stream>, Option<TlsChannel>), Error> {
+) -> Result<(Box<dyn Stream>, Option<NegotiatedTls>), ClientError> {
     let timeout = Options::of(settings).connect_timeout;
     match tokio::time::timeout(timeout, tls.handshake(stream)).await {
         Ok(Ok((stream, channel))) => Ok((Box::new(stream), Some(channel))),
-        Ok(Err(reason)) => Err(Error::Tls {
+        Ok(Err(reason)) => Err(ClientError::Tls {
             address: address.to_string(),
             reason,
         }),
@@ -132,9 +135,9 @@ async fn secure(
 }
 
 /// Runs something that computes long or waits, on a thread for that.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ClientError> {
     // It is lost only if it panics or if the runtime ends.
-    spawn_blocking(work).await.map_err(|error| Error::Closed {
+    spawn_blocking(work).await.map_err(|error| ClientError::Closed {
         reason: error.to_string(),
     })
 }

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use ironbark_model::ldap_url::{LdapUrl, Scheme};
+use ironbark_model::ldap_url::{LdapUrl, UrlScheme};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -16,7 +16,7 @@ use tokio::{
 };
 use tokio_rustls::client::TlsStream;
 
-use crate::{Error, Keepalive, RawStream, SocketSettings};
+use crate::{ClientError, Keepalive, RawStream, SocketSettings};
 
 /// A connection, with or without TLS.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {
@@ -59,7 +59,7 @@ pub(crate) enum Address {
 impl Address {
     pub(super) fn of(url: &LdapUrl) -> Self {
         match (url.scheme, url.effective_port()) {
-            (Scheme::Ldap | Scheme::Ldaps, Some(port)) => Self::Tcp {
+            (UrlScheme::Ldap | UrlScheme::Ldaps, Some(port)) => Self::Tcp {
                 host: url.host.clone(),
                 port,
             },
@@ -76,15 +76,15 @@ impl Address {
         }
     }
 
-    pub(crate) fn late(&self, timeout: Duration) -> Error {
-        Error::ConnectTimeout {
+    pub(crate) fn late(&self, timeout: Duration) -> ClientError {
+        ClientError::ConnectTimeout {
             address: self.to_string(),
             timeout,
         }
     }
 
-    pub(crate) fn failed(&self, error: &io::Error) -> Error {
-        Error::Connect {
+    pub(crate) fn failed(&self, error: &io::Error) -> ClientError {
+        ClientError::Connect {
             address: self.to_string(),
             reason: error.to_string(),
         }
@@ -105,8 +105,8 @@ impl fmt::Display for Address {
 /// Connects. Each of a host's addresses is tried, and each has `limit`, as has the resolver.
 ///
 /// # Errors
-/// [`Error::Connect`] or [`Error::ConnectTimeout`], for the last address.
-pub(crate) async fn open(address: &Address, settings: &SocketSettings, limit: Duration) -> Result<Opened, Error> {
+/// [`ClientError::Connect`] or [`ClientError::ConnectTimeout`], for the last address.
+pub(crate) async fn open(address: &Address, settings: &SocketSettings, limit: Duration) -> Result<Opened, ClientError> {
     match address {
         Address::Unix(path) => open_unix(address, path, limit).await,
         Address::Tcp { host, port } => {
@@ -125,7 +125,7 @@ pub(crate) async fn open(address: &Address, settings: &SocketSettings, limit: Du
     }
 }
 
-async fn open_unix(address: &Address, path: &Path, limit: Duration) -> Result<Opened, Error> {
+async fn open_unix(address: &Address, path: &Path, limit: Duration) -> Result<Opened, ClientError> {
     let stream = timeout(limit, UnixStream::connect(path)).await;
     let stream = stream.map_err(|_| address.late(limit))?;
     Ok((Box::new(stream.map_err(|error| address.failed(&error))?), None))
@@ -136,7 +136,7 @@ async fn open_tcp(
     one: SocketAddr,
     settings: &SocketSettings,
     limit: Duration,
-) -> Result<Opened, Error> {
+) -> Result<Opened, ClientError> {
     let stream = timeout(limit, TcpStream::connect(one)).await;
     let stream = stream.map_err(|_| address.late(limit))?;
     let stream = stream.map_err(|error| address.failed(&error))?;

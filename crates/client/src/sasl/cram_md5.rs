@@ -1,6 +1,6 @@
 //! CRAM-MD5 (RFC 2195), from the client's side. For old servers: they do not prove anything.
 
-use ironbark_sasl::cram_md5::Response;
+use ironbark_sasl::cram_md5::CramMd5Response;
 
 use super::{Exchange, SaslFailure, no_data};
 use crate::{BindSettings, Secret};
@@ -35,7 +35,7 @@ impl Exchange for CramMd5 {
         if std::mem::replace(&mut self.is_answered, true) {
             return Err(SaslFailure::unexpected());
         }
-        let response = Response::new(self.user.clone(), &self.password.0, challenge);
+        let response = CramMd5Response::new(self.user.clone(), &self.password.0, challenge);
         Ok(response.text().into_bytes())
     }
 

@@ -1,6 +1,6 @@
 //! DIGEST-MD5 (RFC 2831) from the client's side, for authentication alone (`qop=auth`). For old servers.
 
-use ironbark_sasl::digest_md5::{Challenge, DigestError, Response};
+use ironbark_sasl::digest_md5::{Challenge, DigestError, DigestResponse};
 use subtle::ConstantTimeEq as _;
 
 use super::{Exchange, SaslFailure, no_data};
@@ -51,7 +51,7 @@ impl DigestMd5 {
         if !challenge.is_utf8 && !names.iter().all(|name| name.is_ascii()) {
             return Err(SaslFailure::new("the server takes no names that are not ASCII"));
         }
-        let mut response = Response {
+        let mut response = DigestResponse {
             user: self.user.clone(),
             realm: realm.to_owned(),
             nonce: challenge.nonce,

@@ -14,7 +14,7 @@ use super::{
     plain::Plain,
     scram::{Binding, Scram},
 };
-use crate::{BindSettings, ChannelBinding, Error, SecurityFlags, TlsChannel};
+use crate::{BindSettings, ChannelBinding, ClientError, NegotiatedTls, SecurityFlags};
 
 /// A mechanism.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub(crate) struct Situation<'a> {
     pub(crate) host: &'a str,
     /// The connection is a Unix domain socket.
     pub(crate) is_local: bool,
-    pub(crate) tls: Option<&'a TlsChannel>,
+    pub(crate) tls: Option<&'a NegotiatedTls>,
     /// The names that the server offers, if it was asked.
     pub(crate) offered: Option<&'a [String]>,
 }
@@ -78,8 +78,8 @@ static MECHANISMS: &[Mechanism] = &[
 /// The first mechanism of the settings, or of the server if the settings name none, that the connection may use.
 ///
 /// # Errors
-/// [`Error::Setting`]: which setting stands against it; with several mechanisms, for each.
-pub(crate) fn choose(settings: &BindSettings, situation: Situation<'_>) -> Result<&'static Mechanism, Error> {
+/// [`ClientError::Setting`]: which setting stands against it; with several mechanisms, for each.
+pub(crate) fn choose(settings: &BindSettings, situation: Situation<'_>) -> Result<&'static Mechanism, ClientError> {
     let named: Vec<&str> = settings
         .mechanisms
         .split([' ', ','])
@@ -87,7 +87,7 @@ pub(crate) fn choose(settings: &BindSettings, situation: Situation<'_>) -> Resul
         .collect();
     let known = |name: &str| MECHANISMS.iter().any(|row| row.name.eq_ignore_ascii_case(name));
     if let Some(unknown) = named.iter().find(|name| !known(name)) {
-        return Err(Error::setting(
+        return Err(ClientError::setting(
             "saslmech",
             format!("no mechanism \"{unknown}\"; there are {}", names()),
         ));
@@ -104,16 +104,16 @@ pub(crate) fn choose(settings: &BindSettings, situation: Situation<'_>) -> Resul
         }
     }
     match &refusals[..] {
-        [] => Err(Error::setting(
+        [] => Err(ClientError::setting(
             "saslmech",
             format!("the server offers none of {}", names()),
         )),
-        [(name, (setting, reason))] => Err(Error::setting(setting, format!("{name} {reason}"))),
+        [(name, (setting, reason))] => Err(ClientError::setting(setting, format!("{name} {reason}"))),
         several => {
             let reasons = several
                 .iter()
                 .map(|(name, (setting, reason))| format!("{name} {reason} ({setting})"));
-            Err(Error::setting("saslmech", reasons.collect::<Vec<_>>().join("; ")))
+            Err(ClientError::setting("saslmech", reasons.collect::<Vec<_>>().join("; ")))
         }
     }
 }
@@ -253,8 +253,8 @@ mod tests {
         offered: None,
     };
 
-    fn tls(has_certificate: bool) -> TlsChannel {
-        TlsChannel {
+    fn tls(has_certificate: bool) -> NegotiatedTls {
+        NegotiatedTls {
             negotiated: Negotiated {
                 protocol: "TLSv1.2",
                 cipher: "x",

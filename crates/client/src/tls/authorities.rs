@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use ironbark_tls::{FileError, Peer, Revocation, Trust, TrustError, certificates, files, revocation_lists};
+use ironbark_tls::{FileError, PeerRole, Revocation, Trust, TrustError, certificates, files, revocation_lists};
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
 
-use crate::{CrlCheck, Error, RequireCertificate, TlsSettings};
+use crate::{ClientError, CrlCheck, RequireCertificate, TlsSettings};
 
 /// The certificates of authorities, and their revocation lists.
 pub(super) struct Authorities {
@@ -18,14 +18,14 @@ impl Authorities {
     /// system are read.
     ///
     /// # Errors
-    /// [`Error::Setting`] with the file.
-    pub(super) fn read(settings: &TlsSettings) -> Result<Self, Error> {
+    /// [`ClientError::Setting`] with the file.
+    pub(super) fn read(settings: &TlsSettings) -> Result<Self, ClientError> {
         let mut read = Self {
             certificates: Vec::new(),
             revocations: Vec::new(),
         };
         if let Some(path) = &settings.ca_certificate_file {
-            let wrong = |error: FileError| Error::setting("tls_cacert", error.to_string());
+            let wrong = |error: FileError| ClientError::setting("tls_cacert", error.to_string());
             read.add(path).map_err(wrong)?;
             if read.certificates.is_empty() {
                 return Err(wrong(FileError::new(path, "no certificate")));
@@ -33,14 +33,15 @@ impl Authorities {
         }
         let directories = settings.ca_certificate_path.as_deref().unwrap_or_default();
         for directory in directories.split(';').filter(|path| !path.is_empty()).map(Path::new) {
-            let wrong = |error: FileError| Error::setting("tls_cacertdir", error.to_string());
+            let wrong = |error: FileError| ClientError::setting("tls_cacertdir", error.to_string());
             let paths = files(directory).map_err(|error| wrong(FileError::new(directory, error)))?;
             for path in paths {
                 read.add(&path).map_err(wrong)?;
             }
         }
         if let Some(path) = &settings.crl_file {
-            let lists = revocation_lists(path).map_err(|error| Error::setting("TLSCRLFile", error.to_string()))?;
+            let lists =
+                revocation_lists(path).map_err(|error| ClientError::setting("TLSCRLFile", error.to_string()))?;
             read.revocations.extend(lists);
         }
         let is_named = settings.ca_certificate_file.is_some() || !directories.is_empty();
@@ -60,8 +61,8 @@ impl Authorities {
     /// What a server's certificate is verified with; `None` if it is not checked.
     ///
     /// # Errors
-    /// [`Error::Setting`]: there is nothing to check with, or a revocation list is damaged.
-    pub(super) fn trust(&self, settings: &TlsSettings) -> Result<Option<Trust>, Error> {
+    /// [`ClientError::Setting`]: there is nothing to check with, or a revocation list is damaged.
+    pub(super) fn trust(&self, settings: &TlsSettings) -> Result<Option<Trust>, ClientError> {
         if !is_checked(settings) {
             return Ok(None);
         }
@@ -71,7 +72,7 @@ impl Authorities {
             CrlCheck::All => (Revocation::All, &self.revocations[..]),
         };
         let trust = Trust::new(
-            Peer::Server,
+            PeerRole::Server,
             &self.certificates,
             (revocation, lists),
             settings.is_strict,
@@ -79,13 +80,13 @@ impl Authorities {
         let trust = trust.map_err(|error| match error {
             TrustError::NoAuthority => {
                 let reason = "no authority to check the server's certificate with (tls_reqcert)";
-                Error::setting("tls_cacert", reason)
+                ClientError::setting("tls_cacert", reason)
             }
             TrustError::NoList => {
                 let reason = "no revocation list in the files of tls_cacert and tls_cacertdir";
-                Error::setting("tls_crlcheck", reason)
+                ClientError::setting("tls_crlcheck", reason)
             }
-            error => Error::setting("tls_crlcheck", error.to_string()),
+            error => ClientError::setting("tls_crlcheck", error.to_string()),
         })?;
         Ok(Some(trust))
     }

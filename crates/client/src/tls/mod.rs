@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use self::{authorities::Authorities, names::HostNames, verify::Verifier};
-use crate::{Error, TlsSettings};
+use crate::{ClientError, TlsSettings};
 
 /// TLS for one attempt to connect: the settings with the content of their files.
 pub(crate) struct Tls {
@@ -28,7 +28,7 @@ pub(crate) struct Tls {
 
 /// What TLS tells about a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TlsChannel {
+pub struct NegotiatedTls {
     /// Protocol, cipher and strength.
     pub negotiated: Negotiated,
     /// Channel binding tls-server-end-point (RFC 5929 §4): the hash of the server's certificate.
@@ -42,24 +42,24 @@ impl Tls {
     /// this machine.
     ///
     /// # Errors
-    /// [`Error::Setting`], which names the setting.
-    pub(crate) fn prepare(settings: &TlsSettings, host: &str) -> Result<Self, Error> {
+    /// [`ClientError::Setting`], which names the setting.
+    pub(crate) fn prepare(settings: &TlsSettings, host: &str) -> Result<Self, ClientError> {
         let mut provider = default_provider();
         provider.cipher_suites = select_ciphers(settings.cipher_suite.as_deref())
-            .map_err(|error| Error::setting("tls_cipher_suite", error.to_string()))?;
+            .map_err(|error| ClientError::setting("tls_cipher_suite", error.to_string()))?;
         if let Some(curves) = &settings.curves {
             provider.kx_groups =
-                select_curves(curves).map_err(|error| Error::setting("tls_ecname", error.to_string()))?;
+                select_curves(curves).map_err(|error| ClientError::setting("tls_ecname", error.to_string()))?;
         }
         let versions = select_versions(settings.protocol_min, &provider.cipher_suites)
-            .map_err(|error: SelectionError| Error::setting("tls_protocol_min", error.to_string()))?;
+            .map_err(|error: SelectionError| ClientError::setting("tls_protocol_min", error.to_string()))?;
         let provider = Arc::new(provider);
         let authorities = Authorities::read(settings)?;
         let names = HostNames::of(host, settings)?;
         let verifier = verifier(settings, &authorities, &names)?;
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&versions)
-            .map_err(|error| Error::setting("tls_protocol_min", error.to_string()))?
+            .map_err(|error| ClientError::setting("tls_protocol_min", error.to_string()))?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier));
         let own = own_certificate(settings, &authorities)?;
@@ -67,7 +67,7 @@ impl Tls {
         let mut config = match own {
             None => builder.with_no_client_auth(),
             Some((chain, key)) => builder.with_client_cert_resolver(
-                certified(chain, key, &provider).map_err(|error| Error::setting("tls_key", error.to_string()))?,
+                certified(chain, key, &provider).map_err(|error| ClientError::setting("tls_key", error.to_string()))?,
             ),
         };
         // Each attempt to connect has its own context: there is no session to resume.
@@ -86,7 +86,7 @@ impl Tls {
     pub(crate) async fn handshake<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: S,
-    ) -> Result<(TlsStream<S>, TlsChannel), String> {
+    ) -> Result<(TlsStream<S>, NegotiatedTls), String> {
         let connector = TlsConnector::from(Arc::clone(&self.config));
         let connecting = connector.connect(self.names.to_send(), stream);
         let stream = connecting.await.map_err(|error| error.to_string())?;
@@ -94,9 +94,9 @@ impl Tls {
         Ok((stream, channel))
     }
 
-    fn channel(&self, connection: &ClientConnection) -> TlsChannel {
+    fn channel(&self, connection: &ClientConnection) -> NegotiatedTls {
         let chain = connection.peer_certificates().unwrap_or_default();
-        TlsChannel {
+        NegotiatedTls {
             negotiated: Negotiated::of(connection),
             endpoint: chain.first().and_then(|certificate| endpoint(certificate)),
             has_certificate: self.has_certificate,
@@ -104,7 +104,7 @@ impl Tls {
     }
 }
 
-fn verifier(settings: &TlsSettings, authorities: &Authorities, names: &HostNames) -> Result<Verifier, Error> {
+fn verifier(settings: &TlsSettings, authorities: &Authorities, names: &HostNames) -> Result<Verifier, ClientError> {
     let trust = authorities.trust(settings)?;
     let names: Vec<ServerName<'static>> = names.to_check().to_vec();
     Ok(Verifier::new(trust, names, settings.require_san))
@@ -113,19 +113,29 @@ fn verifier(settings: &TlsSettings, authorities: &Authorities, names: &HostNames
 /// The client's certificate with its issuers, and its key.
 type Own = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
-fn own_certificate(settings: &TlsSettings, authorities: &Authorities) -> Result<Option<Own>, Error> {
+fn own_certificate(settings: &TlsSettings, authorities: &Authorities) -> Result<Option<Own>, ClientError> {
     let (certificate, key) = match (&settings.certificate_file, &settings.key_file) {
         (None, None) => return Ok(None),
         (Some(certificate), Some(key)) => (certificate, key),
-        (Some(_), None) => return Err(Error::setting("tls_key", "tls_cert needs the key of the certificate")),
-        (None, Some(_)) => return Err(Error::setting("tls_cert", "tls_key needs the certificate of the key")),
+        (Some(_), None) => {
+            return Err(ClientError::setting(
+                "tls_key",
+                "tls_cert needs the key of the certificate",
+            ));
+        }
+        (None, Some(_)) => {
+            return Err(ClientError::setting(
+                "tls_cert",
+                "tls_key needs the certificate of the key",
+            ));
+        }
     };
-    let wrong = |error: ironbark_tls::FileError| Error::setting("tls_cert", error.to_string());
+    let wrong = |error: ironbark_tls::FileError| ClientError::setting("tls_cert", error.to_string());
     let mut chain = ironbark_tls::certificates(certificate).map_err(wrong)?;
     if chain.is_empty() {
         return Err(wrong(ironbark_tls::FileError::new(certificate, "no certificate")));
     }
     ironbark_tls::complete(&mut chain, &authorities.certificates);
-    let key = ironbark_tls::private_key(key).map_err(|error| Error::setting("tls_key", error.to_string()))?;
+    let key = ironbark_tls::private_key(key).map_err(|error| ClientError::setting("tls_key", error.to_string()))?;
     Ok(Some((chain, key)))
 }

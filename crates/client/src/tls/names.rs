@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use ironbark_runtime::process::full_host_name;
 use rustls::pki_types::ServerName;
 
-use crate::{Error, RequireCertificate, TlsSettings};
+use crate::{ClientError, RequireCertificate, TlsSettings};
 
 /// The host of the URL. For `localhost` and for a socket, the machine's own name counts too: its certificate has that
 /// name, and libldap compares with it.
@@ -17,8 +17,8 @@ impl HostNames {
     /// The names for a host; empty: this machine. It may ask the resolver, which blocks.
     ///
     /// # Errors
-    /// [`Error::Setting`]: the certificate is to be checked, and no certificate can have this name.
-    pub(super) fn of(host: &str, settings: &TlsSettings) -> Result<Self, Error> {
+    /// [`ClientError::Setting`]: the certificate is to be checked, and no certificate can have this name.
+    pub(super) fn of(host: &str, settings: &TlsSettings) -> Result<Self, ClientError> {
         let is_checked = !matches!(
             settings.require_certificate,
             RequireCertificate::Never | RequireCertificate::Allow
@@ -29,7 +29,7 @@ impl HostNames {
         let names = [Some(host.to_owned()), own_name].into_iter().flatten();
         let to_check: Vec<_> = names.filter_map(|name| ServerName::try_from(name).ok()).collect();
         if to_check.is_empty() && is_checked {
-            return Err(Error::setting("uri", format!("\"{host}\" is no name of a host")));
+            return Err(ClientError::setting("uri", format!("\"{host}\" is no name of a host")));
         }
         Ok(Self { to_check })
     }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use ironbark_client::{
-    Client, Error, Options, SearchItem,
+    Client, ClientError, Options, SearchItem,
     proto::{
         EncodeControl,
         controls::{Control, ManageDsaIt},
@@ -194,18 +194,18 @@ async fn entries_controls_and_intermediate_responses_come_in_order_and_without_a
         .search(&everything(), &[])
         .unwrap()
         .with_timeout(Some(Duration::from_millis(10)));
-    assert!(matches!(limited.next().await, Err(Error::Timeout(_))));
+    assert!(matches!(limited.next().await, Err(ClientError::Timeout(_))));
     tokio::select! {
         biased;
         found = lasting.next() => panic!("{found:?}"),
-        found = limited_again(&client) => assert!(matches!(found, Err(Error::Timeout(_)))),
+        found = limited_again(&client) => assert!(matches!(found, Err(ClientError::Timeout(_)))),
     }
     silent.write_all(&message(&done)).await.unwrap();
     assert!(lasting.next().await.unwrap().is_none());
 }
 
 /// A search that nobody answers, for 50 ms.
-async fn limited_again(client: &Client) -> Result<Option<SearchItem>, Error> {
+async fn limited_again(client: &Client) -> Result<Option<SearchItem>, ClientError> {
     let stream = client.search(&everything(), &[])?;
     stream.with_timeout(Some(Duration::from_millis(50))).next().await
 }

@@ -4,7 +4,7 @@
 
 use std::{env, process::Command};
 
-use ironbark_client::{Client, ConnectSettings, Error};
+use ironbark_client::{Client, ClientError, ConnectSettings};
 use ironbark_testkit::{Flavor, Kdc, Listen, Server};
 
 use crate::connect::{ANN, DATA, MAPPING};
@@ -86,8 +86,8 @@ async fn as_client(url: &str, case: &str) {
             let who = client.who_am_i().await.unwrap();
             assert_eq!(who, "dn:uid=bob,ou=people,dc=example,dc=com");
         }
-        ("no ticket", Err(Error::Sasl { mechanism, .. })) => assert_eq!(mechanism, "GSSAPI"),
-        ("too weak", Err(Error::Sasl { reason, .. })) => assert!(reason.contains("security layer"), "{reason}"),
+        ("no ticket", Err(ClientError::Sasl { mechanism, .. })) => assert_eq!(mechanism, "GSSAPI"),
+        ("too weak", Err(ClientError::Sasl { reason, .. })) => assert!(reason.contains("security layer"), "{reason}"),
         (_, other) => panic!("{case}: {other:?}"),
     }
 }

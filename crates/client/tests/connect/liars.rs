@@ -1,6 +1,6 @@
 //! Peers that lie: in their proofs, and around StartTLS.
 
-use ironbark_client::{Client, ConnectSettings, Error, Options, Search};
+use ironbark_client::{Client, ClientError, ConnectSettings, Options, Search};
 use ironbark_ldap_proto::{Filter, Scope};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -42,7 +42,7 @@ async fn read(stream: &mut TcpStream) -> Vec<u8> {
 async fn bind<F: Future<Output = ()> + Send + 'static>(
     mechanism: &str,
     peer: impl FnOnce(TcpStream) -> F + Send + 'static,
-) -> Error {
+) -> ClientError {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let mut settings = ConnectSettings::default();
     for (keyword, value) in [
@@ -66,9 +66,9 @@ fn nonce(message: &[u8]) -> String {
     text.rsplit_once("r=").unwrap().1.to_owned()
 }
 
-fn reason(error: Error) -> String {
+fn reason(error: ClientError) -> String {
     match error {
-        Error::Sasl { reason, .. } => reason,
+        ClientError::Sasl { reason, .. } => reason,
         other => panic!("{other:?}"),
     }
 }
@@ -164,7 +164,7 @@ async fn what_is_sent_before_tls_is_not_taken_as_sent_within() {
         let _ = stream.read(&mut [0; 1024]).await;
     });
     let error = Client::connect(&settings).await;
-    assert!(matches!(error, Err(Error::Tls { .. })), "{error:?}");
+    assert!(matches!(error, Err(ClientError::Tls { .. })), "{error:?}");
     peer.await.unwrap();
 }
 
@@ -196,7 +196,10 @@ async fn nonsense_instead_of_consent_ends_the_attempt() {
             stream.write_all(answer).await.unwrap();
         });
         let error = Client::connect(&settings).await.unwrap_err();
-        assert!(matches!(error, Error::Protocol(_) | Error::Closed { .. }), "{error:?}");
+        assert!(
+            matches!(error, ClientError::Protocol(_) | ClientError::Closed { .. }),
+            "{error:?}"
+        );
         assert!(error.to_string().contains(expected), "{error}");
         peer.await.unwrap();
     }
@@ -228,7 +231,7 @@ async fn an_answer_without_end_is_collected_up_to_a_limit() {
         let client = Client::connect_tcp(&address, options).await.unwrap();
         let search = Search::new("", Scope::BaseObject, Filter::Present(b"objectClass".into()));
         let error = client.search(&search, &[]).unwrap().collect().await.unwrap_err();
-        assert!(matches!(error, Error::TooLong(1_048_576)), "{error:?}");
+        assert!(matches!(error, ClientError::TooLong(1_048_576)), "{error:?}");
         // The peer ends with the connection.
         drop(client);
         peer.await.unwrap();

@@ -17,7 +17,7 @@ mod sasl;
 mod tls;
 mod urls;
 
-use ironbark_client::{Client, ConnectSettings, Error, Search, proto::Scope};
+use ironbark_client::{Client, ClientError, ConnectSettings, Search, proto::Scope};
 use ironbark_testkit::{CertificateAuthority, Flavor, Listen, Server, TestCertificate};
 
 /// Names become people.
@@ -78,12 +78,12 @@ fn settings(server: &Server, words: &[(&str, &str)]) -> ConnectSettings {
     settings
 }
 
-async fn connect(server: &Server, words: &[(&str, &str)]) -> Result<Client, Error> {
+async fn connect(server: &Server, words: &[(&str, &str)]) -> Result<Client, ClientError> {
     Client::connect(&settings(server, words)).await
 }
 
 /// The identity that the server sees.
-async fn identity(server: &Server, words: &[(&str, &str)]) -> Result<String, Error> {
+async fn identity(server: &Server, words: &[(&str, &str)]) -> Result<String, ClientError> {
     connect(server, words).await?.who_am_i().await
 }
 

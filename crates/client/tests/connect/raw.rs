@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read as _, Write as _};
 
 use ironbark_client::{
-    Client, Error, RawStream,
+    Client, ClientError, RawStream,
     proto::{
         DecodeLimits, MessageId, Request, Response, ResponseMessage, ResultCode, extended::who_am_i, frame::frame,
         message::encode_request,
@@ -61,7 +61,7 @@ async fn a_connection_is_given_away_secured_and_bound() {
         }
         let wrong = with(TLS[1], &with(&simple, &[("credentials", "pen")]));
         match Client::connect_raw(&settings(&server, &wrong)).await {
-            Err(Error::BindRefused(result)) => assert_eq!(result.code, ResultCode::INVALID_CREDENTIALS),
+            Err(ClientError::BindRefused(result)) => assert_eq!(result.code, ResultCode::INVALID_CREDENTIALS),
             other => panic!("{flavor}: {other:?}"),
         }
     }

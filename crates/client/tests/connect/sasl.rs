@@ -1,6 +1,6 @@
 //! SASL mechanisms against real servers.
 
-use ironbark_client::{ChannelBinding, Client, Error, proto::ResultCode};
+use ironbark_client::{ChannelBinding, Client, ClientError, proto::ResultCode};
 use ironbark_testkit::Flavor;
 
 use crate::connect::{ANN, TLS, connect, identity, settings, usual, with};
@@ -41,7 +41,7 @@ async fn a_wrong_password_is_refused_with_the_servers_code() {
         for name in HASHED.into_iter().chain(["PLAIN", "SCRAM-SHA-256-PLUS"]) {
             let words = with(&with(TLS[0], AS_ANN), &[("saslmech", name), ("credentials", "pencils")]);
             match identity(&server, &words).await {
-                Err(Error::BindRefused(result)) => {
+                Err(ClientError::BindRefused(result)) => {
                     assert_eq!(result.code, ResultCode::INVALID_CREDENTIALS, "{flavor} {name}");
                 }
                 other => panic!("{flavor} {name}: {other:?}"),
@@ -70,7 +70,7 @@ async fn a_client_acts_for_another_if_it_may() {
             assert_eq!(who, "dn:uid=bob,ou=people,dc=example,dc=com", "{flavor} {name}");
             let root = with(&words, &[("authzid", "dn:cn=Manager,dc=example,dc=com")]);
             assert!(
-                matches!(identity(&server, &root).await, Err(Error::BindRefused(_))),
+                matches!(identity(&server, &root).await, Err(ClientError::BindRefused(_))),
                 "{flavor} {name}"
             );
         }
@@ -128,7 +128,7 @@ async fn security_properties_are_obeyed_before_anything_is_sent() {
     ] {
         let words = with(&with(base, AS_ANN), &[("saslmech", name), ("secprops", secprops)]);
         match identity(&server, &words).await {
-            Err(Error::Setting { setting, .. }) => assert_eq!(setting, "secprops", "{name} {secprops}"),
+            Err(ClientError::Setting { setting, .. }) => assert_eq!(setting, "secprops", "{name} {secprops}"),
             other => panic!("{name} {secprops}: {other:?}"),
         }
     }

@@ -1,6 +1,6 @@
 //! ldaps:// and StartTLS: who is trusted, under which name, and what is refused.
 
-use ironbark_client::{Error, proto::ResultCode};
+use ironbark_client::{ClientError, proto::ResultCode};
 use ironbark_testkit::{
     CertificateAuthority, Flavor, Layout, Listen, Server, Stranger, Strangers, TestCertificate, TestkitError,
 };
@@ -29,7 +29,7 @@ async fn a_server_without_tls_is_left_or_used_as_the_settings_say() {
     for flavor in Flavor::ALL {
         let server = unsecured(flavor);
         let words = |level| [("uri", "{ldap}"), ("tls_reqcert", "never"), ("starttls", level)];
-        let Err(Error::StartTlsRefused { result, .. }) = connect(&server, &words("critical")).await else {
+        let Err(ClientError::StartTlsRefused { result, .. }) = connect(&server, &words("critical")).await else {
             panic!("not refused")
         };
         assert_eq!(result.code, ResultCode::PROTOCOL_ERROR);
@@ -41,7 +41,7 @@ async fn a_server_without_tls_is_left_or_used_as_the_settings_say() {
         // ldaps:// on a port without TLS.
         let plain = server.url().replace("ldap:", "ldaps:");
         let error = connect(&server, &[("uri", &plain), ("tls_reqcert", "never")]).await;
-        assert!(matches!(error, Err(Error::Tls { .. })), "{error:?}");
+        assert!(matches!(error, Err(ClientError::Tls { .. })), "{error:?}");
     }
 }
 
@@ -52,7 +52,7 @@ async fn failure(server: &ironbark_testkit::Server, words: &[(&str, &str)]) -> O
             assert!(client.tls().is_some());
             None
         }
-        Err(Error::Tls { reason, .. }) => Some(reason),
+        Err(ClientError::Tls { reason, .. }) => Some(reason),
         Err(other) => panic!("{other:?}"),
     }
 }
@@ -158,7 +158,7 @@ async fn a_revoked_certificate_is_refused_when_revocation_is_checked() {
     let other = authority.server().unwrap();
     let check = with(TLS[0], &[("tls_crlcheck", "peer"), ("tls_cacertdir", "{dir}/lists")]);
     let directory = server.layout().make_dir("lists").unwrap();
-    let Err(Error::Setting { setting, .. }) = connect(&server, &check).await else {
+    let Err(ClientError::Setting { setting, .. }) = connect(&server, &check).await else {
         panic!("there is no list")
     };
     assert_eq!(setting, "tls_crlcheck");
@@ -200,7 +200,10 @@ async fn a_clients_certificate_is_shown_and_external_takes_it() {
             assert_eq!(who, "dn:cn=ann,ou=people,o=example", "{flavor}");
             // Without a certificate, the server ends the connection, with TLS 1.3 after the handshake.
             let error = identity(&server, base).await.unwrap_err();
-            assert!(matches!(error, Error::Tls { .. } | Error::Closed { .. }), "{error:?}");
+            assert!(
+                matches!(error, ClientError::Tls { .. } | ClientError::Closed { .. }),
+                "{error:?}"
+            );
             let none = with(base, &[("bindmethod", "sasl"), ("saslmech", "EXTERNAL")]);
             let error = identity(&server, &none).await.unwrap_err().to_string();
             assert!(error.starts_with("tls_cert: "), "{error}");
@@ -283,7 +286,7 @@ async fn a_setting_that_cannot_be_obeyed_is_named() {
             settings.set(keyword, &value.replace("{dir}", &dir)).unwrap();
         }
         match ironbark_client::Client::connect(&settings).await {
-            Err(Error::Setting { setting, reason }) => assert_eq!(setting, name, "{words:?}: {reason}"),
+            Err(ClientError::Setting { setting, reason }) => assert_eq!(setting, name, "{words:?}: {reason}"),
             other => panic!("{words:?}: {other:?}"),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ironbark_client::{Client, ConnectSettings, Error, proto::ResultCode};
+use ironbark_client::{Client, ClientError, ConnectSettings, proto::ResultCode};
 use ironbark_testkit::Flavor;
 use tokio::net::TcpListener;
 
@@ -22,17 +22,23 @@ async fn the_first_server_that_can_be_used_is_used() {
     // A server without TLS counts as one that cannot be used.
     let urls = format!("{} ldap://127.0.0.1:1/", server.url());
     let words = [("uri", &*urls), ("starttls", "critical"), ("tls_reqcert", "never")];
-    let Err(Error::NoServer(errors)) = connect(&server, &words).await else {
+    let Err(ClientError::NoServer(errors)) = connect(&server, &words).await else {
         panic!("connected")
     };
     assert!(
-        matches!(errors[..], [Error::StartTlsRefused { .. }, Error::Connect { .. }]),
+        matches!(
+            errors[..],
+            [ClientError::StartTlsRefused { .. }, ClientError::Connect { .. }]
+        ),
         "{errors:?}"
     );
     let error = connect(&server, &[("uri", "ldap://127.0.0.1:1/")]).await;
-    assert!(matches!(error, Err(Error::Connect { .. })), "{error:?}");
+    assert!(matches!(error, Err(ClientError::Connect { .. })), "{error:?}");
     let error = Client::connect(&ConnectSettings::default()).await;
-    assert!(matches!(error, Err(Error::Setting { setting: "uri", .. })), "{error:?}");
+    assert!(
+        matches!(error, Err(ClientError::Setting { setting: "uri", .. })),
+        "{error:?}"
+    );
 }
 
 #[tokio::test]
@@ -46,13 +52,13 @@ async fn simple_binds_succeed_or_end_with_the_servers_answer() {
         let wrong = [&ann[..], &[("credentials", "pencils")]].concat();
         match identity(&server, &wrong).await {
             // One server's answer, not that of each URL.
-            Err(Error::BindRefused(result)) => assert_eq!(result.code, ResultCode::INVALID_CREDENTIALS),
+            Err(ClientError::BindRefused(result)) => assert_eq!(result.code, ResultCode::INVALID_CREDENTIALS),
             other => panic!("{other:?}"),
         }
         // slapd calls it "unauthenticated bind (DN with no password) disallowed".
         let unauthenticated = [&base[..], &[("binddn", ANN_DN)]].concat();
         match identity(&server, &unauthenticated).await {
-            Err(Error::BindRefused(result)) => assert_eq!(result.code, ResultCode::UNWILLING_TO_PERFORM),
+            Err(ClientError::BindRefused(result)) => assert_eq!(result.code, ResultCode::UNWILLING_TO_PERFORM),
             other => panic!("{other:?}"),
         }
     }
@@ -78,7 +84,7 @@ async fn silence_is_a_timeout_of_the_part_that_it_meets() {
     };
     let handshake = connecting("ldaps", &[]).await;
     assert!(
-        matches!(&handshake, Err(Error::ConnectTimeout { timeout, .. }) if *timeout == Duration::from_millis(20)),
+        matches!(&handshake, Err(ClientError::ConnectTimeout { timeout, .. }) if *timeout == Duration::from_millis(20)),
         "{handshake:?}"
     );
     for words in [
@@ -95,7 +101,7 @@ async fn silence_is_a_timeout_of_the_part_that_it_meets() {
     ] {
         let late = connecting("ldap", words).await;
         assert!(
-            matches!(&late, Err(Error::Timeout(limit)) if *limit == Duration::from_millis(30)),
+            matches!(&late, Err(ClientError::Timeout(limit)) if *limit == Duration::from_millis(30)),
             "{words:?}: {late:?}"
         );
     }

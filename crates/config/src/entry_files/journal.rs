@@ -15,7 +15,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ironbark_ldif::{Limits, NoFiles, Reader, RecordKind, Wrap, Writer};
+use ironbark_ldif::{LdifReader, LdifWriter, Limits, NoFiles, RecordKind, Wrap};
 
 use super::{Durability, FolderError, list, put, remove, sync_folder};
 
@@ -129,7 +129,7 @@ impl Journal {
             max_record: usize::MAX,
             ..Limits::default()
         };
-        let mut reader = Reader::new(BufReader::new(file), NoFiles).with_limits(unlimited);
+        let mut reader = LdifReader::new(BufReader::new(file), NoFiles).with_limits(unlimited);
         loop {
             match reader.read() {
                 Ok(None) => return Ok(true),
@@ -267,7 +267,7 @@ impl Drop for Draft<'_> {
 /// A step as a record: the file, and the action.
 fn written(step: &Step) -> Vec<u8> {
     let mut text = Vec::new();
-    let writer = Writer { wrap: Wrap::No };
+    let writer = LdifWriter { wrap: Wrap::No };
     let (file, name, value) = match step {
         Step::Put { file, text } => (file, PUT, text.as_slice()),
         Step::Remove { file } => (file, REMOVE, &b""[..]),

@@ -19,7 +19,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ironbark_ldif::{NoFiles, Reader, RecordKind, Writer};
+use ironbark_ldif::{LdifReader, LdifWriter, NoFiles, RecordKind};
 
 pub use journal::{Draft, Journal, Step};
 pub use list::{Found, applied, list};
@@ -101,7 +101,7 @@ pub fn file_of(folder: &Path) -> PathBuf {
 /// The content of an entry's file.
 pub fn text<'a>(rdn: &[u8], attributes: impl Iterator<Item = (Cow<'a, str>, &'a [Vec<u8>])>) -> Vec<u8> {
     let mut record = Vec::new();
-    let writer = Writer::default();
+    let writer = LdifWriter::default();
     writer.dn(&mut record, rdn);
     for (name, values) in attributes {
         for value in values {
@@ -127,7 +127,7 @@ pub fn read(file: &Path) -> Result<EntryFile, FolderError> {
 /// # Errors
 /// It is no entry.
 pub fn parse(file: &Path, text: &[u8]) -> Result<EntryFile, FolderError> {
-    let mut reader = Reader::new(text, NoFiles);
+    let mut reader = LdifReader::new(text, NoFiles);
     let record = reader
         .read()
         .map_err(|error| FolderError::new(file, error.to_string()))?;

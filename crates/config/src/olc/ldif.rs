@@ -1,6 +1,6 @@
 //! The whole tree as LDIF: for the journal of a configuration directory, and for a cluster.
 
-use ironbark_ldif::{NoFiles, Reader, RecordKind, Writer};
+use ironbark_ldif::{LdifReader, LdifWriter, NoFiles, RecordKind};
 use ironbark_model::{Dn, schema::Source};
 
 use super::{
@@ -27,7 +27,7 @@ impl Tree {
     pub fn of_ldif(text: &[u8], name: &str, registry: &Registry) -> Result<Self, String> {
         let schema = registry.base_schema();
         let mut tree: Option<Self> = None;
-        let mut reader = Reader::new(text, NoFiles);
+        let mut reader = LdifReader::new(text, NoFiles);
         while let Some(record) = reader.read().map_err(|error| error.to_string())? {
             let wrong = |reason: &str| format!("line {}: {reason}", record.line);
             let RecordKind::Content(attributes) = record.kind else {
@@ -62,7 +62,7 @@ impl Tree {
 }
 
 fn write_record(out: &mut Vec<u8>, dn: &str, node: &Node) {
-    let writer = Writer::default();
+    let writer = LdifWriter::default();
     writer.dn(out, dn.as_bytes());
     for (name, values) in &node.attributes {
         for value in values {

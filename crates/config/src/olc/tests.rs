@@ -672,7 +672,7 @@ fn a_reader_sees_an_interrupted_change_whole_and_a_writer_finishes_it() {
             journal.extend_from_slice(format!("dn: {dn}\n").as_bytes());
             for (name, values) in &node.attributes {
                 for value in values {
-                    ironbark_ldif::Writer::default().attribute(&mut journal, name.as_bytes(), value);
+                    ironbark_ldif::LdifWriter::default().attribute(&mut journal, name.as_bytes(), value);
                 }
             }
             journal.push(b'\n');

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use ironbark_ldap_proto::{
-    CompareRequest, DecodeLimits, DerefAliases, Filter, MessageId, Modification, ModifyOperation, ModifyRequest,
+    CompareRequest, DecodeLimits, DerefAliases, Filter, MessageId, ModifyChange, ModifyOperation, ModifyRequest,
     Request, RequestMessage, Scope, SearchRequest, message::encode_request,
 };
 
@@ -98,7 +98,7 @@ fn modify(account: &Account) -> Vec<u8> {
         (ModifyOperation::Add, b"zimbraMailForwardingAddress", &addresses),
         (ModifyOperation::Delete, b"zimbraMailAlias", &[]),
     ]
-    .map(|(operation, attribute, values)| Modification {
+    .map(|(operation, attribute, values)| ModifyChange {
         operation,
         attribute,
         values: values.into(),

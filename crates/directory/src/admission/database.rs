@@ -4,7 +4,7 @@
 use ironbark_config::{Operations, Require};
 use ironbark_ldap_proto::{
     controls::{ControlKind, PasswordPolicyError, PasswordPolicyResponse},
-    extended::{Descriptor, ExtendedOperation},
+    extended::{ExtendedDescriptor, ExtendedOperation},
 };
 
 use super::security::{self, Purpose};
@@ -101,7 +101,7 @@ fn check_operation(context: &NamingContext, operation: Operations) -> Result<(),
 pub(crate) fn check_extended(
     context: &NamingContext,
     configuration: &Configuration,
-    row: &Descriptor,
+    row: &ExtendedDescriptor,
     origin: &mut RequestContext,
 ) -> Result<(), OperationError> {
     let is_update = row.writes;

@@ -7,7 +7,7 @@ use ironbark_config::{GlobalConfig, Registry, SchemaStatement};
 use ironbark_ldap_proto::{
     DecodeLimits,
     controls::ControlSet,
-    extended::{Descriptor, ExtendedOperation, lookup},
+    extended::{ExtendedDescriptor, ExtendedOperation, lookup},
 };
 use ironbark_model::{Dn, Entry, Schema};
 use ironbark_runtime::Clock;
@@ -100,7 +100,7 @@ impl Configuration {
 
     /// The extended operation with this name. As in slapd, StartTLS is `None` unless TLS is configured. The operation
     /// of an overlay or of a module is `None` unless that is configured.
-    pub(crate) fn extended_operation(&self, name: &[u8]) -> Option<&'static Descriptor> {
+    pub(crate) fn extended_operation(&self, name: &[u8]) -> Option<&'static ExtendedDescriptor> {
         let has_tls = self.settings.tls.is_configured() && !self.settings.lacks_tls;
         lookup(name).filter(|row| match row.operation {
             ExtendedOperation::StartTls => has_tls,

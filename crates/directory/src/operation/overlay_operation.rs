@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_config::Operations;
-use ironbark_ldap_proto::{ExtendedRequest, Operation, extended::Descriptor};
+use ironbark_ldap_proto::{ExtendedRequest, Operation, extended::ExtendedDescriptor};
 use ironbark_model::Dn;
 
 use super::submit;
@@ -24,7 +24,7 @@ use crate::{
 
 /// A request on its way to the writer.
 struct OverlayOperation {
-    row: &'static Descriptor,
+    row: &'static ExtendedDescriptor,
     /// The value as the client sent it.
     value: Option<Vec<u8>>,
     request: Box<dyn ExtendedWrite>,
@@ -39,7 +39,7 @@ struct OverlayOperation {
 pub(crate) fn start(
     directory: &Arc<Directory>,
     call: &mut Call<'_, '_>,
-    row: &'static Descriptor,
+    row: &'static ExtendedDescriptor,
     value: Option<&[u8]>,
 ) -> Result<Begun, OperationError> {
     let (configuration, origin) = (call.configuration, &mut *call.origin);
@@ -75,7 +75,7 @@ pub(crate) fn subject(configuration: &Configuration, request: &ExtendedRequest<'
     Some(read.dn().clone())
 }
 
-fn hooks<'c>(context: &'c NamingContext, row: &Descriptor) -> Option<&'c Arc<dyn ExtendedHooks>> {
+fn hooks<'c>(context: &'c NamingContext, row: &ExtendedDescriptor) -> Option<&'c Arc<dyn ExtendedHooks>> {
     overlays_of(context)
         .extended
         .iter()

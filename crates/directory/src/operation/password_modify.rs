@@ -7,7 +7,7 @@ use ironbark_config::{Operations, access::Privileges};
 use ironbark_ldap_proto::{
     Operation,
     extended::{
-        Descriptor, ExtendedOperation, REGISTRY,
+        ExtendedDescriptor, ExtendedOperation, REGISTRY,
         password_modify::{PasswordModifyRequest, encode_generated_password},
     },
 };
@@ -138,7 +138,7 @@ const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
 pub(crate) fn start(
     directory: &Arc<Directory>,
     call: &mut Call<'_, '_>,
-    row: &Descriptor,
+    row: &ExtendedDescriptor,
     value: Option<&[u8]>,
 ) -> Result<Begun, OperationError> {
     let (configuration, origin) = (call.configuration, &mut *call.origin);

@@ -9,7 +9,7 @@ use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::{
     Operation,
     extended::{
-        Descriptor,
+        ExtendedDescriptor,
         replica_digest::{ReplicaDigest, ReplicaDigestRequest},
     },
 };
@@ -34,7 +34,7 @@ use crate::{
 pub(crate) fn start(
     directory: &Arc<Directory>,
     call: &mut Call<'_, '_>,
-    row: &Descriptor,
+    row: &ExtendedDescriptor,
     value: Option<&[u8]>,
 ) -> Result<Begun, OperationError> {
     let (configuration, origin) = (call.configuration, &mut *call.origin);

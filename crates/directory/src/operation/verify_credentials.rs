@@ -12,7 +12,7 @@ use ironbark_ldap_proto::{
     controls::{ControlSet, RequestControls},
     encode_extended_response,
     extended::{
-        Descriptor,
+        ExtendedDescriptor,
         verify_credentials::{VerifyCredentialsRequest, VerifyCredentialsResponse},
     },
 };
@@ -45,7 +45,7 @@ pub(super) fn start(
     scratch: &mut Scratch,
     session: &mut Session,
     call: &mut Call<'_, '_>,
-    row: &Descriptor,
+    row: &ExtendedDescriptor,
     value: Option<&[u8]>,
     out: &mut Vec<u8>,
 ) -> Result<Begun, OperationError> {

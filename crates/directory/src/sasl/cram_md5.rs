@@ -1,6 +1,6 @@
 //! CRAM-MD5 (RFC 2195), from the server's side. For old clients: it needs the password in the clear.
 
-use ironbark_sasl::cram_md5::{Response, challenge};
+use ironbark_sasl::cram_md5::{CramMd5Response, challenge};
 
 use super::step::{Claim, Step, StepResult, User};
 use crate::refusal::SaslRefusal;
@@ -11,7 +11,7 @@ pub(crate) struct Exchange(String);
 /// The client's response.
 pub(crate) struct Proof {
     challenge: String,
-    response: Response,
+    response: CramMd5Response,
 }
 
 /// The server speaks first. `nonce` has not been used before.
@@ -24,7 +24,7 @@ pub(crate) fn begin(message: Option<&[u8]>, nonce: &str, host: &str) -> StepResu
 }
 
 pub(crate) fn step(exchange: Exchange, message: Option<&[u8]>) -> StepResult<Exchange, Proof> {
-    let response = message.and_then(Response::parse);
+    let response = message.and_then(CramMd5Response::parse);
     let response = response.ok_or_else(|| SaslRefusal::malformed("a name and a digest expected"))?;
     if response.user.is_empty() || response.user.contains('\0') {
         return Err(SaslRefusal::Unauthenticated.into());

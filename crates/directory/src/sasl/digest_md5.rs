@@ -1,7 +1,7 @@
 //! DIGEST-MD5 (RFC 2831) from the server's side, for authentication alone (`qop=auth`). For old clients: it needs the
 //! password in the clear.
 
-use ironbark_sasl::digest_md5::{Challenge, DigestError, Response};
+use ironbark_sasl::digest_md5::{Challenge, DigestError, DigestResponse};
 
 use super::step::{Claim, Step, StepResult, User};
 use crate::refusal::SaslRefusal;
@@ -13,7 +13,7 @@ pub(crate) struct Exchange {
 }
 
 /// The client's response.
-pub(crate) struct Proof(Response);
+pub(crate) struct Proof(DigestResponse);
 
 /// The server speaks first. `nonce` has not been used before. A client that has authenticated to us earlier may begin
 /// with a response to that challenge (RFC 2831 §2.2). We do not keep old challenges, so it gets a new one.
@@ -32,7 +32,7 @@ pub(crate) fn begin(message: Option<&[u8]>, nonce: String, realm: &str) -> Step<
 }
 
 pub(crate) fn step(exchange: &Exchange, message: Option<&[u8]>) -> StepResult<Exchange, Box<Proof>> {
-    let response = message.ok_or(DigestError::NoText).and_then(Response::parse);
+    let response = message.ok_or(DigestError::NoText).and_then(DigestResponse::parse);
     let response = response.map_err(SaslRefusal::from)?;
     let is_ours = response.nonce == exchange.nonce && (response.realm.is_empty() || response.realm == exchange.realm);
     let is_for_ldap = response

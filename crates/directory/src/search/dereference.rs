@@ -3,7 +3,7 @@
 use std::{collections::HashSet, ops::ControlFlow};
 
 use ironbark_ldap_proto::{
-    Attribute, List,
+    List, PartialAttribute,
     controls::{Control, DereferenceRequest, DereferenceResult, EncodedDereferences, RequestControls},
 };
 use ironbark_model::{AttributeDescription, Budget, Dn, Schema, budget::cost, syntax};
@@ -168,10 +168,10 @@ impl Gathering {
             .iter()
             .map(|(_, values)| values.iter().map(Vec::as_slice).collect())
             .collect();
-        let attributes: Vec<Attribute<'_>> = found
+        let attributes: Vec<PartialAttribute<'_>> = found
             .iter()
             .zip(&values)
-            .map(|((name, _), values)| Attribute {
+            .map(|((name, _), values)| PartialAttribute {
                 description: name,
                 values: List::new(values),
             })

@@ -8,7 +8,7 @@ use std::{collections::HashMap, fmt::Write as _};
 
 use ironbark_model::{
     CompiledFilter, Schema, Truth,
-    filter::{Slot, compiled::Node},
+    filter::{Slot, compiled::FilterNode},
 };
 use ironbark_store::{Plan, TermKind};
 
@@ -216,24 +216,24 @@ fn shape_of(searched: &Searched<'_>) -> FilterShape {
 }
 
 /// The part of a node that distinguishes it: its kind, and its attribute or its extent.
-fn code_of(filter: &CompiledFilter, node: &Node) -> u64 {
+fn code_of(filter: &CompiledFilter, node: &FilterNode) -> u64 {
     let kind: u64 = match node {
-        Node::And { .. } => 0,
-        Node::Or { .. } => 1,
-        Node::Not { .. } => 2,
-        Node::Constant(Truth::True) => 3,
-        Node::Constant(Truth::False) => 4,
-        Node::Constant(Truth::Undefined) => 5,
-        Node::Present(_) => 6,
-        Node::Equality { .. } => 7,
-        Node::AnyOf { .. } => 8,
-        Node::Less { .. } => 9,
-        Node::GreaterOrEqual { .. } => 10,
-        Node::LessOrEqual { .. } => 11,
-        Node::Approx { .. } => 12,
-        Node::Substrings { .. } => 13,
-        Node::AnyAttribute { .. } => 14,
-        Node::InChain { .. } => 15,
+        FilterNode::And { .. } => 0,
+        FilterNode::Or { .. } => 1,
+        FilterNode::Not { .. } => 2,
+        FilterNode::Constant(Truth::True) => 3,
+        FilterNode::Constant(Truth::False) => 4,
+        FilterNode::Constant(Truth::Undefined) => 5,
+        FilterNode::Present(_) => 6,
+        FilterNode::Equality { .. } => 7,
+        FilterNode::AnyOf { .. } => 8,
+        FilterNode::Less { .. } => 9,
+        FilterNode::GreaterOrEqual { .. } => 10,
+        FilterNode::LessOrEqual { .. } => 11,
+        FilterNode::Approx { .. } => 12,
+        FilterNode::Substrings { .. } => 13,
+        FilterNode::AnyAttribute { .. } => 14,
+        FilterNode::InChain { .. } => 15,
     };
     let number = match (end_of(node), slot_of(node)) {
         (Some(end), _) => end,
@@ -243,24 +243,28 @@ fn code_of(filter: &CompiledFilter, node: &Node) -> u64 {
     kind << 32 | u64::from(number)
 }
 
-fn slot_of(node: &Node) -> Option<Slot> {
+fn slot_of(node: &FilterNode) -> Option<Slot> {
     match node {
-        Node::Present(slot)
-        | Node::Equality { slot, .. }
-        | Node::AnyOf { slot, .. }
-        | Node::Less { slot, .. }
-        | Node::GreaterOrEqual { slot, .. }
-        | Node::LessOrEqual { slot, .. }
-        | Node::Approx { slot, .. }
-        | Node::Substrings { slot, .. }
-        | Node::InChain { slot, .. } => Some(*slot),
-        Node::And { .. } | Node::Or { .. } | Node::Not { .. } | Node::Constant(_) | Node::AnyAttribute { .. } => None,
+        FilterNode::Present(slot)
+        | FilterNode::Equality { slot, .. }
+        | FilterNode::AnyOf { slot, .. }
+        | FilterNode::Less { slot, .. }
+        | FilterNode::GreaterOrEqual { slot, .. }
+        | FilterNode::LessOrEqual { slot, .. }
+        | FilterNode::Approx { slot, .. }
+        | FilterNode::Substrings { slot, .. }
+        | FilterNode::InChain { slot, .. } => Some(*slot),
+        FilterNode::And { .. }
+        | FilterNode::Or { .. }
+        | FilterNode::Not { .. }
+        | FilterNode::Constant(_)
+        | FilterNode::AnyAttribute { .. } => None,
     }
 }
 
-fn end_of(node: &Node) -> Option<u32> {
+fn end_of(node: &FilterNode) -> Option<u32> {
     match node {
-        Node::And { end } | Node::Or { end } | Node::Not { end } => Some(*end),
+        FilterNode::And { end } | FilterNode::Or { end } | FilterNode::Not { end } => Some(*end),
         _ => None,
     }
 }
@@ -281,8 +285,8 @@ pub fn filter_without_values(schema: &Schema, filter: &CompiledFilter) -> String
         if let Some(end) = end_of(node) {
             text.push('(');
             text.push(match node {
-                Node::And { .. } => '&',
-                Node::Or { .. } => '|',
+                FilterNode::And { .. } => '&',
+                FilterNode::Or { .. } => '|',
                 _ => '!',
             });
             open.push(end);
@@ -294,20 +298,20 @@ pub fn filter_without_values(schema: &Schema, filter: &CompiledFilter) -> String
     text
 }
 
-fn item_text(schema: &Schema, filter: &CompiledFilter, node: &Node, text: &mut String) {
+fn item_text(schema: &Schema, filter: &CompiledFilter, node: &FilterNode, text: &mut String) {
     let name = slot_of(node)
         .and_then(|slot| filter.slot(slot))
         .map(|description| schema.description_text(description))
         .unwrap_or_default();
     // Writing to a string cannot fail.
     let _ = match node {
-        Node::Present(_) => write!(text, "({name}=*)"),
-        Node::Less { .. } => write!(text, "({name}<?)"),
-        Node::GreaterOrEqual { .. } => write!(text, "({name}>=?)"),
-        Node::LessOrEqual { .. } => write!(text, "({name}<=?)"),
-        Node::Approx { .. } => write!(text, "({name}~=?)"),
-        Node::InChain { .. } => write!(text, "({name}:1.2.840.113556.1.4.1941:=?)"),
-        Node::Substrings {
+        FilterNode::Present(_) => write!(text, "({name}=*)"),
+        FilterNode::Less { .. } => write!(text, "({name}<?)"),
+        FilterNode::GreaterOrEqual { .. } => write!(text, "({name}>=?)"),
+        FilterNode::LessOrEqual { .. } => write!(text, "({name}<=?)"),
+        FilterNode::Approx { .. } => write!(text, "({name}~=?)"),
+        FilterNode::InChain { .. } => write!(text, "({name}:1.2.840.113556.1.4.1941:=?)"),
+        FilterNode::Substrings {
             initial, any, r#final, ..
         } => {
             let part = |is_there| if is_there { "?" } else { "" };
@@ -315,10 +319,10 @@ fn item_text(schema: &Schema, filter: &CompiledFilter, node: &Node, text: &mut S
             let (first, last) = (part(initial.is_some()), part(r#final.is_some()));
             write!(text, "({name}={first}*{middle}{last})")
         }
-        Node::AnyAttribute { rule, .. } => write!(text, "(:{}:=?)", rule.oid),
-        Node::Constant(Truth::True) => write!(text, "(&)"),
-        Node::Constant(Truth::False) => write!(text, "(|)"),
-        Node::Constant(Truth::Undefined) => write!(text, "(?=undefined)"),
+        FilterNode::AnyAttribute { rule, .. } => write!(text, "(:{}:=?)", rule.oid),
+        FilterNode::Constant(Truth::True) => write!(text, "(&)"),
+        FilterNode::Constant(Truth::False) => write!(text, "(|)"),
+        FilterNode::Constant(Truth::Undefined) => write!(text, "(?=undefined)"),
         _ => write!(text, "({name}=?)"),
     };
 }

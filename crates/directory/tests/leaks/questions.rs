@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ironbark_ldap_proto::{
-    CompareRequest, DerefAliases, EncodeControl, Modification, ModifyOperation, ModifyRequest, Request, ResultCode,
+    CompareRequest, DerefAliases, EncodeControl, ModifyChange, ModifyOperation, ModifyRequest, Request, ResultCode,
     Scope, SearchRequest,
     controls::{
         AssertionControl, Control, DereferenceRequest, DereferenceSpecification, ListTarget, ManageDsaIt,
@@ -169,7 +169,7 @@ impl Question {
             }
             Kind::Modify => {
                 let values = [&b"nobody may write this"[..]];
-                let changes = [Modification {
+                let changes = [ModifyChange {
                     operation: ModifyOperation::Add,
                     attribute: b"title",
                     values: values.as_slice().into(),

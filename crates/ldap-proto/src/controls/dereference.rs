@@ -1,7 +1,7 @@
 //! Dereference (draft-masarati-ldap-deref): returns attributes of the entries that an entry's DN values name, in the
 //! same answer.
 
-use ironbark_ber::{Error, Reader, Writer, tags};
+use ironbark_ber::{BerError, Reader, Writer, tags};
 
 use super::{
     ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
@@ -67,7 +67,7 @@ impl ControlValue for EncodedDereferences {
 }
 
 impl<'a> Element<'a> for DereferenceSpecification<'a> {
-    fn read(reader: &mut Reader<'a>) -> Result<Self, Error> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, BerError> {
         let mut content = reader.sequence()?;
         Ok(Self {
             attribute: content.octet_string()?,
@@ -84,7 +84,7 @@ impl<'a> Element<'a> for DereferenceSpecification<'a> {
 }
 
 impl<'a> Element<'a> for DereferenceResult<'a> {
-    fn read(reader: &mut Reader<'a>) -> Result<Self, Error> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, BerError> {
         let mut content = reader.sequence()?;
         Ok(Self {
             attribute: content.octet_string()?,

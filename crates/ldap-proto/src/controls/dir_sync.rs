@@ -1,7 +1,7 @@
 //! DirSync (MS-ADTS §3.1.1.3.4.1.3): what has changed in a naming context of Active Directory since a cookie. Only the
 //! consumer is here: this server has no such changes to tell.
 
-use ironbark_ber::{Error, Reader, Writer, tags};
+use ironbark_ber::{BerError, Reader, Writer, tags};
 
 use super::ControlValue;
 use crate::Fault;
@@ -53,7 +53,7 @@ impl<'a> DirSyncResponse<'a> {
     }
 }
 
-fn read(value: &[u8]) -> Result<DirSyncResponse<'_>, Error> {
+fn read(value: &[u8]) -> Result<DirSyncResponse<'_>, BerError> {
     let mut content = Reader::new(value).sequence()?;
     let more = content.integer()?;
     // The number of attributes has no meaning.

@@ -70,7 +70,7 @@ pub use session_tracking::SessionTracking;
 pub use set::ControlSet;
 pub use subentries::Subentries;
 pub use sync::{EntryState, SyncDone, SyncRequest, SyncState};
-pub use table::{ControlKind, REGISTRY, RequestControls, Row, lookup};
+pub use table::{ControlKind, ControlRow, REGISTRY, RequestControls, lookup};
 pub use transaction::TransactionSpecification;
 pub use tree_delete::TreeDelete;
 pub use value_sort::ValueSort;

@@ -26,7 +26,7 @@ impl<'a> PagedResults<'a> {
     }
 }
 
-fn read(value: &[u8]) -> Result<(i32, &[u8]), ironbark_ber::Error> {
+fn read(value: &[u8]) -> Result<(i32, &[u8]), ironbark_ber::BerError> {
     let mut content = Reader::new(value).sequence()?;
     Ok((content.integer()?, content.octet_string()?))
 }

@@ -1,7 +1,7 @@
 //! Persistent search (draft-ietf-ldapext-psearch-03): a search that goes on with each change of an entry. The request,
 //! and the entry change notification that comes with an entry.
 
-use ironbark_ber::{Error, ErrorKind, Reader, Writer, tags};
+use ironbark_ber::{BerError, ErrorKind, Reader, Writer, tags};
 
 use super::{
     ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
@@ -117,7 +117,7 @@ impl<'a> RequestControl<'a> for PersistentSearch {
     }
 }
 
-fn read_request(value: &[u8]) -> Result<PersistentSearch, Error> {
+fn read_request(value: &[u8]) -> Result<PersistentSearch, BerError> {
     let mut content = Reader::new(value).sequence()?;
     let before = content;
     let changes = match u8::try_from(content.integer()?) {

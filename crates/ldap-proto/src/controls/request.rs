@@ -2,7 +2,7 @@
 
 use ironbark_model::ResultCode;
 
-use super::{Control, ControlSet, Criticality, RequestControl, RequestControls, Row, lookup};
+use super::{Control, ControlRow, ControlSet, Criticality, RequestControl, RequestControls, lookup};
 use crate::{DecodeLimits, Fault, RawControl, RawControls, Request};
 
 /// What the configuration says about controls.
@@ -94,7 +94,7 @@ pub(super) fn put<'a, T: RequestControl<'a>>(
     Ok(())
 }
 
-fn check_criticality(row: &Row, critical: bool, policy: ControlPolicy) -> Result<(), Fault> {
+fn check_criticality(row: &ControlRow, critical: bool, policy: ControlPolicy) -> Result<(), Fault> {
     match (row.descriptor.criticality, critical) {
         (Criticality::ShouldBeTrue { refusal }, false) if policy.must_be_critical.contains(row.kind) => {
             Err(Fault::protocol(refusal))

@@ -1,6 +1,6 @@
 //! Server-side sorting (RFC 2891).
 
-use ironbark_ber::{Error, Reader, Writer, tags};
+use ironbark_ber::{BerError, Reader, Writer, tags};
 use ironbark_model::ResultCode;
 
 use super::{
@@ -51,7 +51,7 @@ impl<'a> SortResponse<'a> {
 }
 
 impl<'a> Element<'a> for SortKey<'a> {
-    fn read(reader: &mut Reader<'a>) -> Result<Self, Error> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, BerError> {
         let mut content = reader.sequence()?;
         Ok(Self {
             attribute: content.octet_string()?,

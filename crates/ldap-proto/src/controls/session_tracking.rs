@@ -1,6 +1,6 @@
 //! Session tracking (draft-wahl-ldap-session-03): tells the log for whom the client asks.
 
-use ironbark_ber::{Error, Reader, Writer, tags};
+use ironbark_ber::{BerError, Reader, Writer, tags};
 
 use super::{
     ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
@@ -22,7 +22,7 @@ pub struct SessionTracking<'a> {
 }
 
 impl<'a> SessionTracking<'a> {
-    fn read(value: &'a [u8]) -> Result<Self, Error> {
+    fn read(value: &'a [u8]) -> Result<Self, BerError> {
         let mut content = Reader::new(value).sequence()?;
         let tracking = Self {
             source_ip: content.octet_string()?,

@@ -1,7 +1,7 @@
 //! Content synchronization (RFC 4533): the request, what comes with each entry, and what comes with the result.
 //! Messages between the entries are in [`crate::response::sync_info`].
 
-use ironbark_ber::{Error, ErrorKind, Reader, Writer, tags};
+use ironbark_ber::{BerError, ErrorKind, Reader, Writer, tags};
 
 use super::{
     ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
@@ -58,7 +58,7 @@ pub struct SyncDone<'a> {
     pub refresh_deletes: bool,
 }
 
-fn read_request(value: &[u8]) -> Result<SyncRequest<'_>, Error> {
+fn read_request(value: &[u8]) -> Result<SyncRequest<'_>, BerError> {
     let mut content = Reader::new(value).sequence()?;
     let before = content;
     let persists = match content.integer_i32(tags::ENUMERATED)? {
@@ -74,7 +74,7 @@ fn read_request(value: &[u8]) -> Result<SyncRequest<'_>, Error> {
 }
 
 /// A BOOLEAN with a default.
-pub(crate) fn optional_boolean(content: &mut Reader<'_>, default: bool) -> Result<bool, Error> {
+pub(crate) fn optional_boolean(content: &mut Reader<'_>, default: bool) -> Result<bool, BerError> {
     if content.peek() == Some(tags::BOOLEAN) {
         return content.boolean();
     }

@@ -16,7 +16,7 @@ use crate::{DecodeLimits, Fault, RawControl};
 
 /// A control of requests: its kind and its description.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Row {
+pub struct ControlRow {
     /// The kind.
     pub kind: ControlKind,
     /// The description.
@@ -24,7 +24,7 @@ pub struct Row {
 }
 
 /// The row of a control.
-pub fn lookup(oid: &[u8]) -> Option<&'static Row> {
+pub fn lookup(oid: &[u8]) -> Option<&'static ControlRow> {
     REGISTRY.iter().find(|row| row.descriptor.oid.as_bytes() == oid)
 }
 
@@ -43,9 +43,9 @@ macro_rules! table {
         }
 
         /// All controls of requests, in the order of [`ControlKind`].
-        pub static REGISTRY: &[Row] = &[
-            $(Row { kind: ControlKind::$kind, descriptor: &$row },)*
-            $(Row { kind: ControlKind::$its_kind, descriptor: &$its_row },)*
+        pub static REGISTRY: &[ControlRow] = &[
+            $(ControlRow { kind: ControlKind::$kind, descriptor: &$row },)*
+            $(ControlRow { kind: ControlKind::$its_kind, descriptor: &$its_row },)*
         ];
 
         impl ControlSet {

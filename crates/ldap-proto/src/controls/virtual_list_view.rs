@@ -1,6 +1,6 @@
 //! Virtual list view (draft-ietf-ldapext-ldapv3-vlv-09).
 
-use ironbark_ber::{Error, ErrorKind, Reader, Writer, tags};
+use ironbark_ber::{BerError, ErrorKind, Reader, Writer, tags};
 use ironbark_model::ResultCode;
 
 use super::{
@@ -68,7 +68,7 @@ impl<'a> VirtualListViewResponse<'a> {
     }
 }
 
-fn read(value: &[u8]) -> Result<VirtualListView<'_>, Error> {
+fn read(value: &[u8]) -> Result<VirtualListView<'_>, BerError> {
     let mut content = Reader::new(value).sequence()?;
     let (before, after) = (count(&mut content)?, count(&mut content)?);
     let target = if let Some(value) = content.optional(BY_VALUE)? {
@@ -88,11 +88,11 @@ fn read(value: &[u8]) -> Result<VirtualListView<'_>, Error> {
     })
 }
 
-fn count(reader: &mut Reader<'_>) -> Result<u32, Error> {
+fn count(reader: &mut Reader<'_>) -> Result<u32, BerError> {
     natural(reader, tags::INTEGER)
 }
 
-fn natural(reader: &mut Reader<'_>, identifier: u8) -> Result<u32, Error> {
+fn natural(reader: &mut Reader<'_>, identifier: u8) -> Result<u32, BerError> {
     let before = *reader;
     u32::try_from(reader.integer_i32(identifier)?).map_err(|_| before.error(ErrorKind::BadInteger))
 }

@@ -2,7 +2,7 @@
 
 use ironbark_ber::{Reader, Writer, tags};
 
-use super::descriptor::{Descriptor, ExtendedOperation};
+use super::descriptor::{ExtendedDescriptor, ExtendedOperation};
 use crate::{Fault, MessageId};
 
 /// OID of the request.
@@ -28,7 +28,7 @@ pub fn encode_request(out: &mut Vec<u8>, id: MessageId) {
 }
 
 /// Row of the registry.
-pub const DESCRIPTOR: Descriptor = Descriptor {
+pub const DESCRIPTOR: ExtendedDescriptor = ExtendedDescriptor {
     operation: ExtendedOperation::Cancel,
     oid: OID,
     name: "cancel",

@@ -25,7 +25,7 @@ pub enum ExtendedOperation {
 
 /// One row of the registry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Descriptor {
+pub struct ExtendedDescriptor {
     /// Which operation.
     pub operation: ExtendedOperation,
     /// OID of the request.

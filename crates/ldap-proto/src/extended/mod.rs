@@ -10,15 +10,15 @@ pub mod transaction;
 pub mod verify_credentials;
 pub mod who_am_i;
 
-pub use descriptor::{Descriptor, ExtendedOperation};
+pub use descriptor::{ExtendedDescriptor, ExtendedOperation};
 
 /// The row of an extended operation; `None` is answered with `protocolError`, "unsupported extended operation".
-pub fn lookup(oid: &[u8]) -> Option<&'static Descriptor> {
+pub fn lookup(oid: &[u8]) -> Option<&'static ExtendedDescriptor> {
     REGISTRY.iter().find(|row| row.oid.as_bytes() == oid)
 }
 
 /// All extended operations.
-pub static REGISTRY: [Descriptor; 9] = [
+pub static REGISTRY: [ExtendedDescriptor; 9] = [
     start_tls::DESCRIPTOR,
     password_modify::DESCRIPTOR,
     who_am_i::DESCRIPTOR,

@@ -1,9 +1,9 @@
 //! Password modify (RFC 3062).
 
-use ironbark_ber::{Error, Reader, Writer, tags};
+use ironbark_ber::{BerError, Reader, Writer, tags};
 use ironbark_model::ResultCode;
 
-use super::descriptor::{Descriptor, ExtendedOperation};
+use super::descriptor::{ExtendedDescriptor, ExtendedOperation};
 use crate::Fault;
 
 /// OID of the request; the response has no name.
@@ -40,7 +40,7 @@ impl<'a> PasswordModifyRequest<'a> {
         }
     }
 
-    fn read(value: &'a [u8]) -> Result<Self, Error> {
+    fn read(value: &'a [u8]) -> Result<Self, BerError> {
         let mut outer = Reader::new(value);
         let mut content = outer.sequence()?;
         outer.finish()?;
@@ -89,7 +89,7 @@ pub fn decode_generated_password(value: &[u8]) -> Result<Option<&[u8]>, Fault> {
 }
 
 /// Row of the registry.
-pub const DESCRIPTOR: Descriptor = Descriptor {
+pub const DESCRIPTOR: ExtendedDescriptor = ExtendedDescriptor {
     operation: ExtendedOperation::PasswordModify,
     oid: OID,
     name: "password modify",

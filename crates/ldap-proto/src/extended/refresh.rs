@@ -1,8 +1,8 @@
 //! Refresh of dynamic entries (RFC 2589).
 
-use ironbark_ber::{Error, Reader, Writer, tags};
+use ironbark_ber::{BerError, Reader, Writer, tags};
 
-use super::descriptor::{Descriptor, ExtendedOperation};
+use super::descriptor::{ExtendedDescriptor, ExtendedOperation};
 use crate::Fault;
 
 /// OID of the request and of the response.
@@ -40,7 +40,7 @@ impl<'a> RefreshRequest<'a> {
         Ok(request)
     }
 
-    fn read(value: &'a [u8]) -> Result<Self, Error> {
+    fn read(value: &'a [u8]) -> Result<Self, BerError> {
         let mut outer = Reader::new(value);
         let mut content = outer.sequence()?;
         outer.finish()?;
@@ -75,7 +75,7 @@ pub fn decode_response(value: &[u8]) -> Result<i64, Fault> {
 }
 
 /// Row of the registry.
-pub const DESCRIPTOR: Descriptor = Descriptor {
+pub const DESCRIPTOR: ExtendedDescriptor = ExtendedDescriptor {
     operation: ExtendedOperation::OfOverlay,
     oid: OID,
     name: "Refresh",

@@ -1,8 +1,8 @@
 //! Replica digest, an operation of this project: sums over the entries of a database, by which replicas are compared.
 
-use ironbark_ber::{Error, Reader, Writer, tags};
+use ironbark_ber::{BerError, Reader, Writer, tags};
 
-use super::descriptor::{Descriptor, ExtendedOperation};
+use super::descriptor::{ExtendedDescriptor, ExtendedOperation};
 use crate::Fault;
 
 /// OID of the request. (What ended in 1 had sums without places.)
@@ -25,7 +25,7 @@ impl<'a> ReplicaDigestRequest<'a> {
         Self::read(value).map_err(|_| Fault::protocol("data decoding error"))
     }
 
-    fn read(value: &'a [u8]) -> Result<Self, Error> {
+    fn read(value: &'a [u8]) -> Result<Self, BerError> {
         let mut outer = Reader::new(value);
         let mut content = outer.sequence()?;
         outer.finish()?;
@@ -68,11 +68,11 @@ impl<'a> ReplicaDigest<'a> {
         }
     }
 
-    fn read(value: &'a [u8]) -> Result<Self, Error> {
+    fn read(value: &'a [u8]) -> Result<Self, BerError> {
         let mut outer = Reader::new(value);
         let mut content = outer.sequence()?;
         outer.finish()?;
-        let mut number = || -> Result<u64, Error> {
+        let mut number = || -> Result<u64, BerError> {
             let octets = content.octet_string()?;
             Ok(octets
                 .iter()
@@ -102,7 +102,7 @@ impl<'a> ReplicaDigest<'a> {
 }
 
 /// Row of the registry.
-pub const DESCRIPTOR: Descriptor = Descriptor {
+pub const DESCRIPTOR: ExtendedDescriptor = ExtendedDescriptor {
     operation: ExtendedOperation::ReplicaDigest,
     oid: OID,
     name: "Replica digest",

@@ -1,6 +1,6 @@
 //! StartTLS (RFC 4511 §4.14).
 
-use super::descriptor::{Descriptor, ExtendedOperation};
+use super::descriptor::{ExtendedDescriptor, ExtendedOperation};
 use crate::{ExtendedRequest, Fault};
 
 /// OID of request and response.
@@ -23,7 +23,7 @@ pub fn decode_request(value: Option<&[u8]>) -> Result<(), Fault> {
 }
 
 /// Row of the registry.
-pub const DESCRIPTOR: Descriptor = Descriptor {
+pub const DESCRIPTOR: ExtendedDescriptor = ExtendedDescriptor {
     operation: ExtendedOperation::StartTls,
     oid: OID,
     name: "StartTLS",

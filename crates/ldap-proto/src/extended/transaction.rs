@@ -1,9 +1,9 @@
 //! Transactions (RFC 5805): start, end, and the notice that one was aborted. There is one at most on a connection, so
 //! its identifier is empty, as in slapd.
 
-use ironbark_ber::{Error, Reader, Writer, tags};
+use ironbark_ber::{BerError, Reader, Writer, tags};
 
-use super::descriptor::{Descriptor, ExtendedOperation};
+use super::descriptor::{ExtendedDescriptor, ExtendedOperation};
 use crate::{EncodeControl, Fault, MessageId, envelope::write_control};
 
 /// OID of the request that starts a transaction.
@@ -37,7 +37,7 @@ impl<'a> EndRequest<'a> {
         }
     }
 
-    fn read(value: &'a [u8]) -> Result<Self, Error> {
+    fn read(value: &'a [u8]) -> Result<Self, BerError> {
         let mut outer = Reader::new(value);
         let mut content = outer.sequence()?;
         outer.finish()?;
@@ -107,7 +107,7 @@ pub fn decode_refused(value: &[u8]) -> Result<Option<MessageId>, Fault> {
 }
 
 /// Row of the registry.
-pub const START_DESCRIPTOR: Descriptor = Descriptor {
+pub const START_DESCRIPTOR: ExtendedDescriptor = ExtendedDescriptor {
     operation: ExtendedOperation::StartTransaction,
     oid: START,
     name: "start transaction",
@@ -116,7 +116,7 @@ pub const START_DESCRIPTOR: Descriptor = Descriptor {
 };
 
 /// Row of the registry.
-pub const END_DESCRIPTOR: Descriptor = Descriptor {
+pub const END_DESCRIPTOR: ExtendedDescriptor = ExtendedDescriptor {
     operation: ExtendedOperation::EndTransaction,
     oid: END,
     name: "end transaction",

@@ -6,7 +6,7 @@ use std::fmt;
 use ironbark_ber::{Reader, Writer, tags};
 use ironbark_model::ResultCode;
 
-use super::descriptor::{Descriptor, ExtendedOperation};
+use super::descriptor::{ExtendedDescriptor, ExtendedOperation};
 use crate::{Authentication, DecodeLimits, Fault, List, Operation, RawControls, operation_of};
 
 /// OID of the request; the response has no name.
@@ -140,7 +140,7 @@ pub fn is_request(message: &[u8]) -> bool {
 }
 
 /// Row of the registry.
-pub const DESCRIPTOR: Descriptor = Descriptor {
+pub const DESCRIPTOR: ExtendedDescriptor = ExtendedDescriptor {
     operation: ExtendedOperation::VerifyCredentials,
     oid: OID,
     name: "verify credentials",

@@ -1,6 +1,6 @@
 //! Who am I? (RFC 4532). The response's value is the `authzId`, empty for anonymous, and the response has no name.
 
-use super::descriptor::{Descriptor, ExtendedOperation};
+use super::descriptor::{ExtendedDescriptor, ExtendedOperation};
 use crate::{ExtendedRequest, ExtendedResponse, Fault, LdapResult};
 
 /// OID of the request.
@@ -32,7 +32,7 @@ pub fn response(authorization_identity: &[u8]) -> ExtendedResponse<'_> {
 }
 
 /// Row of the registry.
-pub const DESCRIPTOR: Descriptor = Descriptor {
+pub const DESCRIPTOR: ExtendedDescriptor = ExtendedDescriptor {
     operation: ExtendedOperation::WhoAmI,
     oid: OID,
     name: "Who am I?",

@@ -17,7 +17,7 @@ pub use add::AddRequest;
 pub use bind::{Authentication, BindRequest};
 pub use compare::CompareRequest;
 pub use extended::ExtendedRequest;
-pub use modify::{Modification, Modifications, ModifyOperation, ModifyRequest};
+pub use modify::{Modifications, ModifyChange, ModifyOperation, ModifyRequest};
 pub use modify_dn::ModifyDnRequest;
 pub use search::{DerefAliases, Scope, SearchRequest};
 

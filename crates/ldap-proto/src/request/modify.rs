@@ -1,8 +1,8 @@
 //! Modify (RFC 4511 §4.6, increment: RFC 4525).
 
-use ironbark_ber::{Error, ErrorKind, Reader, Writer, tags};
+use ironbark_ber::{BerError, ErrorKind, Reader, Writer, tags};
 
-use crate::{Attribute, DecodeLimits, Fault, List, ValueSet, list::Element};
+use crate::{DecodeLimits, Fault, List, PartialAttribute, ValueSet, list::Element};
 
 /// A modify request.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -14,11 +14,11 @@ pub struct ModifyRequest<'a> {
 }
 
 /// The changes of a modify request (RFC 4511 §4.6).
-pub type Modifications<'a> = List<'a, Modification<'a>>;
+pub type Modifications<'a> = List<'a, ModifyChange<'a>>;
 
 /// One change of a modify request.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Modification<'a> {
+pub struct ModifyChange<'a> {
     /// What is done.
     pub operation: ModifyOperation,
     /// Attribute description.
@@ -27,7 +27,7 @@ pub struct Modification<'a> {
     pub values: ValueSet<'a>,
 }
 
-/// What a [`Modification`] does.
+/// What a [`ModifyChange`] does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ModifyOperation {
     /// Adds the values.
@@ -74,15 +74,15 @@ fn check(list: &mut Reader<'_>) -> Result<(), Fault> {
     }
 }
 
-fn read<'a>(list: &mut Reader<'a>) -> Result<(i32, Attribute<'a>), Error> {
+fn read<'a>(list: &mut Reader<'a>) -> Result<(i32, PartialAttribute<'a>), BerError> {
     let mut change = list.sequence()?;
     let number = change.enumerated()?;
-    let attribute = Attribute::read(&mut change)?;
+    let attribute = PartialAttribute::read(&mut change)?;
     Ok((number, attribute))
 }
 
-impl<'a> Element<'a> for Modification<'a> {
-    fn read(reader: &mut Reader<'a>) -> Result<Self, Error> {
+impl<'a> Element<'a> for ModifyChange<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, BerError> {
         let before = *reader;
         let (number, attribute) = read(reader)?;
         Ok(Self {
@@ -95,7 +95,7 @@ impl<'a> Element<'a> for Modification<'a> {
     fn write(&self, writer: &mut Writer<'_>) {
         writer.constructed(tags::SEQUENCE, |writer| {
             writer.enumerated(i64::from(self.operation.number()));
-            let attribute = Attribute {
+            let attribute = PartialAttribute {
                 description: self.attribute,
                 values: self.values,
             };

@@ -1,6 +1,6 @@
 //! Search result entry (RFC 4511 §4.5.2), as clients decode it; servers write it with [`crate::SearchEntryWriter`].
 
-use ironbark_ber::{Error, Reader, Writer, tags};
+use ironbark_ber::{BerError, Reader, Writer, tags};
 
 use super::tags::SEARCH_ENTRY;
 use crate::{AttributeList, Fault, List};
@@ -26,7 +26,7 @@ impl<'a> SearchResultEntry<'a> {
         Ok(Self::decode(&mut content)?)
     }
 
-    pub(crate) fn decode(content: &mut Reader<'a>) -> Result<Self, Error> {
+    pub(crate) fn decode(content: &mut Reader<'a>) -> Result<Self, BerError> {
         Ok(Self {
             dn: content.octet_string()?,
             attributes: List::decode_all(content.sequence()?)?,

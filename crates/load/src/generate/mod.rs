@@ -18,7 +18,7 @@ mod zimbra;
 
 use self::ldif::Ldif;
 use self::suffix::Suffix;
-use ironbark_ldif::{NoFiles, Reader, Record, RecordKind};
+use ironbark_ldif::{LdifReader, LdifRecord, NoFiles, RecordKind};
 use std::io::{self, Write};
 use std::str::FromStr;
 
@@ -196,8 +196,8 @@ impl DataSet {
 
 impl GeneratedEntry {
     fn read(text: &[u8]) -> io::Result<Self> {
-        let record = Reader::new(text, NoFiles).read().map_err(io::Error::other)?;
-        let Some(Record {
+        let record = LdifReader::new(text, NoFiles).read().map_err(io::Error::other)?;
+        let Some(LdifRecord {
             dn,
             kind: RecordKind::Content(pairs),
             ..

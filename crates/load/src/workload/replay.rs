@@ -7,7 +7,7 @@ use std::{
 };
 
 use ironbark_ldap_proto::{self as proto, ModifyDnRequest, ModifyRequest, Request};
-use ironbark_ldif::{Change, ModSpec, ModifyKind, NoFiles, Reader, Record, RecordKind, Writer};
+use ironbark_ldif::{LdifChange, LdifReader, LdifRecord, LdifWriter, ModSpec, ModifyKind, NoFiles, RecordKind};
 
 use super::{EntryOrder, Next, Population, RequestClass, Requests, Workload, WorkloadError, sample::encode_add};
 use crate::{
@@ -39,7 +39,7 @@ impl Replay {
     /// # Errors
     /// The input is not LDIF, has controls, or has no change at all.
     pub fn new(name: &str, input: impl BufRead) -> Result<Self, WorkloadError> {
-        let mut reader = Reader::new(input, NoFiles);
+        let mut reader = LdifReader::new(input, NoFiles);
         let mut changes = Vec::new();
         let mut entries: HashMap<Vec<u8>, usize> = HashMap::new();
         while let Some(record) = reader.read().map_err(|error| WorkloadError(error.to_string()))? {
@@ -69,10 +69,10 @@ impl Replay {
     }
 }
 
-fn encode_record(record: &Record) -> Result<(Vec<u8>, u8), WorkloadError> {
+fn encode_record(record: &LdifRecord) -> Result<(Vec<u8>, u8), WorkloadError> {
     let mut out = Vec::new();
     let change = match &record.kind {
-        RecordKind::Content(attributes) => Change::Add(attributes.clone()),
+        RecordKind::Content(attributes) => LdifChange::Add(attributes.clone()),
         RecordKind::Change { controls, change } if controls.is_empty() => change.clone(),
         RecordKind::Change { .. } => {
             return Err(WorkloadError(format!(
@@ -82,7 +82,7 @@ fn encode_record(record: &Record) -> Result<(Vec<u8>, u8), WorkloadError> {
         }
     };
     let kind = match &change {
-        Change::Add(attributes) => {
+        LdifChange::Add(attributes) => {
             encode_add(
                 &GeneratedEntry::from_pairs(record.dn.clone(), attributes.clone()),
                 RequestSlot::FIRST,
@@ -90,15 +90,15 @@ fn encode_record(record: &Record) -> Result<(Vec<u8>, u8), WorkloadError> {
             );
             0
         }
-        Change::Delete => {
+        LdifChange::Delete => {
             encode(&mut out, RequestSlot::FIRST, &Request::Delete(&record.dn));
             1
         }
-        Change::Modify(modifications) => {
+        LdifChange::Modify(modifications) => {
             encode_modifications(&record.dn, modifications, &mut out);
             2
         }
-        Change::ModifyDn {
+        LdifChange::ModifyDn {
             new_rdn,
             delete_old_rdn,
             new_superior,
@@ -121,10 +121,10 @@ fn encode_modifications(dn: &[u8], modifications: &[ModSpec], out: &mut Vec<u8>)
         .iter()
         .map(|modification| modification.values.iter().map(Vec::as_slice).collect())
         .collect();
-    let changes: Vec<proto::Modification<'_>> = modifications
+    let changes: Vec<proto::ModifyChange<'_>> = modifications
         .iter()
         .zip(&values)
-        .map(|(modification, values)| proto::Modification {
+        .map(|(modification, values)| proto::ModifyChange {
             operation: match modification.kind {
                 ModifyKind::Add => proto::ModifyOperation::Add,
                 ModifyKind::Delete => proto::ModifyOperation::Delete,
@@ -196,7 +196,7 @@ pub fn write_changes(population: &Population, order: EntryOrder, count: u64, out
         generate::DataSetKind::Groups => ("description", "description"),
         _ => ("telephoneNumber", "displayName"),
     };
-    let writer = Writer::default();
+    let writer = LdifWriter::default();
     let mut text = Vec::new();
     for number in 0..count {
         let entry = match order {
@@ -210,7 +210,7 @@ pub fn write_changes(population: &Population, order: EntryOrder, count: u64, out
             1 => (ModifyKind::Replace, indexed, format!("{digits:08}")),
             _ => (ModifyKind::Replace, plain, format!("49{digits:08}")),
         };
-        let change = Change::Modify(vec![ModSpec {
+        let change = LdifChange::Modify(vec![ModSpec {
             line: 0,
             kind,
             attribute: attribute.into(),

@@ -9,8 +9,8 @@ use std::{
 };
 
 use ironbark_ldap_proto::{
-    AddRequest, Assertion, Attribute, DerefAliases, Filter, Modification, ModifyOperation, ModifyRequest, Request,
-    Scope, SearchRequest,
+    AddRequest, Assertion, DerefAliases, Filter, ModifyChange, ModifyOperation, ModifyRequest, PartialAttribute,
+    Request, Scope, SearchRequest,
 };
 
 use super::WorkloadError;
@@ -158,11 +158,11 @@ pub(super) fn encode_add(entry: &GeneratedEntry, slot: RequestSlot, out: &mut Ve
         .iter()
         .map(|(_, values)| values.iter().map(Vec::as_slice).collect())
         .collect();
-    let attributes: Vec<Attribute<'_>> = entry
+    let attributes: Vec<PartialAttribute<'_>> = entry
         .attributes
         .iter()
         .zip(&values)
-        .map(|((description, _), values)| Attribute {
+        .map(|((description, _), values)| PartialAttribute {
             description,
             values: values.as_slice().into(),
         })
@@ -184,7 +184,7 @@ pub(super) fn encode_modify(
     out: &mut Vec<u8>,
 ) {
     let values = [value];
-    let changes = [Modification {
+    let changes = [ModifyChange {
         operation,
         attribute: attribute.as_bytes(),
         values: values.as_slice().into(),

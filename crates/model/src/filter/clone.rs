@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, mem};
 
-use super::{Assertion, Filter, Step};
+use super::{Assertion, Filter, FilterStep};
 
 /// Makes the copy of a text.
 type Copy<'a, 'c> = fn(&Cow<'a, [u8]>) -> Cow<'c, [u8]>;
@@ -26,9 +26,9 @@ impl<'a> Filter<'a> {
         let mut before = Vec::new();
         for step in self.steps() {
             match step {
-                Step::Enter(Self::And(_) | Self::Or(_) | Self::Not(_)) => before.push(mem::take(&mut copied)),
-                Step::Enter(item) => copied.push(item.copied_item(copy)),
-                Step::Leave(connective) => {
+                FilterStep::Enter(Self::And(_) | Self::Or(_) | Self::Not(_)) => before.push(mem::take(&mut copied)),
+                FilterStep::Enter(item) => copied.push(item.copied_item(copy)),
+                FilterStep::Leave(connective) => {
                     let children = mem::replace(&mut copied, before.pop().unwrap_or_default());
                     copied.push(connective.of_others(children));
                 }

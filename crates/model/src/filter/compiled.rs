@@ -4,7 +4,7 @@ use std::{collections::HashMap, ops::ControlFlow, ops::Range};
 
 use smallvec::SmallVec;
 
-use super::Step;
+use super::FilterStep;
 use crate::{AttributeDescription, Budget, Filter, Schema, matching::MatchingRule};
 
 /// Three-valued logic (RFC 4511 §4.5.1.7).
@@ -24,7 +24,7 @@ pub struct Slot(pub u16);
 
 /// One node, in preorder. `end` is the index one past the node's last descendant.
 #[derive(Clone, Debug)]
-pub enum Node {
+pub enum FilterNode {
     /// All children.
     And {
         /// One past the last descendant.
@@ -132,7 +132,7 @@ pub enum Node {
     },
 }
 
-impl Node {
+impl FilterNode {
     /// The attribute of an item that has one.
     pub fn slot(&self) -> Option<Slot> {
         match self {
@@ -156,7 +156,7 @@ impl Node {
 #[derive(Clone, Debug, Default)]
 pub struct CompiledFilter {
     /// Nodes in preorder; node 0 is the root.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<FilterNode>,
     /// Attribute descriptions by slot.
     pub slots: Vec<AttributeDescription>,
     /// Ranges of `any` parts.
@@ -241,7 +241,7 @@ impl CompiledFilter {
     ///
     /// Every node of `filter` becomes one node here, with these exceptions: `(&)` and `(|)` are constants,
     /// `(objectClass=top)` is presence, and at least [`ANY_OF_THRESHOLD`] equalities on one attribute in an `|` become
-    /// one [`Node::AnyOf`].
+    /// one [`FilterNode::AnyOf`].
     pub fn compile(&mut self, schema: &Schema, filter: &Filter<'_>) {
         self.compile_within(schema, filter, None);
     }
@@ -253,24 +253,27 @@ impl CompiledFilter {
         let mut gathered = Vec::new();
         for step in filter.steps() {
             match step {
-                Step::Enter(entered) => {
+                FilterStep::Enter(entered) => {
                     if budget.is_some_and(|budget| !budget.spend(entered.cost())) {
                         compiler.filter.clear();
                         return;
                     }
                     let node = match entered {
-                        Filter::And(_) => Node::And { end: 0 },
-                        Filter::Or(_) => Node::Or { end: 0 },
-                        Filter::Not(_) => Node::Not { end: 0 },
-                        item => compiler.item(item).unwrap_or(Node::Constant(Truth::Undefined)),
+                        Filter::And(_) => FilterNode::And { end: 0 },
+                        Filter::Or(_) => FilterNode::Or { end: 0 },
+                        Filter::Not(_) => FilterNode::Not { end: 0 },
+                        item => compiler.item(item).unwrap_or(FilterNode::Constant(Truth::Undefined)),
                     };
-                    if matches!(node, Node::And { .. } | Node::Or { .. } | Node::Not { .. }) {
+                    if matches!(
+                        node,
+                        FilterNode::And { .. } | FilterNode::Or { .. } | FilterNode::Not { .. }
+                    ) {
                         open.push(compiler.filter.nodes.len());
                     }
-                    compiler.filter.asks_any_attribute |= matches!(node, Node::AnyAttribute { .. });
+                    compiler.filter.asks_any_attribute |= matches!(node, FilterNode::AnyAttribute { .. });
                     compiler.filter.nodes.push(node);
                 }
-                Step::Leave(_) => {
+                FilterStep::Leave(_) => {
                     if let Some(index) = open.pop() {
                         compiler.filter.close(index, &mut gathered);
                     }
@@ -301,7 +304,7 @@ impl CompiledFilter {
             .get(range.start as usize..range.end as usize)
             .unwrap_or_default()
     }
-    /// The values of a range of parts: those of [`Node::AnyOf`], or the `any` parts of [`Node::Substrings`].
+    /// The values of a range of parts: those of [`FilterNode::AnyOf`], or the `any` parts of [`FilterNode::Substrings`].
     pub fn part_values(&self, range: &Range<u32>) -> impl ExactSizeIterator<Item = &[u8]> {
         let parts = self
             .parts
@@ -317,14 +320,14 @@ impl CompiledFilter {
     /// Completes the connective at `index`, of which all operands are there.
     fn close(&mut self, index: usize, gathered: &mut Vec<u32>) {
         let empty = index + 1 == self.nodes.len();
-        if matches!(self.nodes.get(index), Some(Node::Or { .. })) && !empty {
+        if matches!(self.nodes.get(index), Some(FilterNode::Or { .. })) && !empty {
             self.gather(index, gathered);
         }
         let after = length(&self.nodes);
         match self.nodes.get_mut(index) {
-            Some(node @ Node::And { .. }) if empty => *node = Node::Constant(Truth::True),
-            Some(node @ Node::Or { .. }) if empty => *node = Node::Constant(Truth::False),
-            Some(Node::And { end } | Node::Or { end } | Node::Not { end }) => *end = after,
+            Some(node @ FilterNode::And { .. }) if empty => *node = FilterNode::Constant(Truth::True),
+            Some(node @ FilterNode::Or { .. }) if empty => *node = FilterNode::Constant(Truth::False),
+            Some(FilterNode::And { end } | FilterNode::Or { end } | FilterNode::Not { end }) => *end = after,
             _ => {}
         }
     }
@@ -367,7 +370,7 @@ impl CompiledFilter {
                 }
             }
             if let Some(node) = self.nodes.get_mut(first) {
-                *node = Node::AnyOf {
+                *node = FilterNode::AnyOf {
                     slot,
                     rule,
                     values: start..length(&self.parts),
@@ -380,7 +383,7 @@ impl CompiledFilter {
     fn remove(&mut self, mut indexes: Vec<u32>) {
         indexes.sort_unstable();
         for node in &mut self.nodes {
-            if let Node::And { end } | Node::Or { end } | Node::Not { end } = node {
+            if let FilterNode::And { end } | FilterNode::Or { end } | FilterNode::Not { end } = node {
                 let before = indexes.partition_point(|index| *index < *end);
                 *end -= u32::try_from(before).unwrap_or(*end);
             }
@@ -395,11 +398,11 @@ impl CompiledFilter {
     }
 
     /// Calls `visit` with each operand of the last connective, which begins at `index`, and with the operand's index.
-    fn operands(&self, index: usize, mut visit: impl FnMut(usize, &Node)) {
+    fn operands(&self, index: usize, mut visit: impl FnMut(usize, &FilterNode)) {
         let mut at = index + 1;
         while let Some(node) = self.nodes.get(at) {
             let end = match node {
-                Node::And { end } | Node::Or { end } | Node::Not { end } => *end as usize,
+                FilterNode::And { end } | FilterNode::Or { end } | FilterNode::Not { end } => *end as usize,
                 _ => at + 1,
             };
             visit(at, node);
@@ -408,9 +411,9 @@ impl CompiledFilter {
     }
 }
 
-fn plain_equality(node: &Node) -> Option<(Slot, &'static MatchingRule, Range<u32>)> {
+fn plain_equality(node: &FilterNode) -> Option<(Slot, &'static MatchingRule, Range<u32>)> {
     match node {
-        Node::Equality {
+        FilterNode::Equality {
             slot,
             rule,
             value,
@@ -424,7 +427,7 @@ pub(super) fn length<T>(items: &[T]) -> u32 {
     u32::try_from(items.len()).unwrap_or(u32::MAX)
 }
 
-/// The number of equalities on one attribute from which a [`Node::AnyOf`] is made.
+/// The number of equalities on one attribute from which a [`FilterNode::AnyOf`] is made.
 pub const ANY_OF_THRESHOLD: usize = 4;
 
 /// The state of one compilation.

@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 use smallvec::SmallVec;
 
 use super::{
-    compiled::{CompiledFilter, Guard, Node, Slot, Truth, ValueSource},
+    compiled::{CompiledFilter, FilterNode, Guard, Slot, Truth, ValueSource},
     forms::FormCache,
     item::rule_applies,
     ordered::{behind_place, is_ordered},
@@ -36,7 +36,7 @@ impl From<bool> for Truth {
 
 /// An open connective: its node, the index one past its last descendant, and its truth so far.
 struct Frame<'f> {
-    node: &'f Node,
+    node: &'f FilterNode,
     end: usize,
     so_far: Truth,
 }
@@ -45,8 +45,8 @@ impl Frame<'_> {
     /// Adds the truth of an operand. `Some`: the connective is decided.
     fn fold(&mut self, operand: Truth) -> Option<Truth> {
         let deciding = match self.node {
-            Node::And { .. } => Truth::False,
-            Node::Or { .. } => Truth::True,
+            FilterNode::And { .. } => Truth::False,
+            FilterNode::Or { .. } => Truth::True,
             _ => return Some(!operand),
         };
         if operand == Truth::Undefined {
@@ -69,7 +69,10 @@ impl CompiledFilter {
     pub fn evaluate(&self, schema: &Schema, source: &dyn ValueSource, scratch: &mut Vec<u8>) -> Truth {
         let guard = source.guard();
         if let [node] = self.nodes.as_slice()
-            && !matches!(node, Node::And { .. } | Node::Or { .. } | Node::Not { .. })
+            && !matches!(
+                node,
+                FilterNode::And { .. } | FilterNode::Or { .. } | FilterNode::Not { .. }
+            )
         {
             let mut memory = Memory { scratch, forms: None };
             return self.leaf(node, guard, schema, source, &mut memory);
@@ -90,9 +93,9 @@ impl CompiledFilter {
                 return Truth::Undefined;
             };
             let connective = match node {
-                Node::And { end } => Some((*end, Truth::True)),
-                Node::Or { end } => Some((*end, Truth::False)),
-                Node::Not { end } => Some((*end, Truth::Undefined)),
+                FilterNode::And { end } => Some((*end, Truth::True)),
+                FilterNode::Or { end } => Some((*end, Truth::False)),
+                FilterNode::Not { end } => Some((*end, Truth::Undefined)),
                 _ => None,
             };
             at += 1;
@@ -123,7 +126,7 @@ impl CompiledFilter {
     /// Evaluates one item, by its index among the nodes. A connective, or an index past the end, is Undefined.
     pub fn evaluate_item(&self, at: usize, schema: &Schema, source: &dyn ValueSource, scratch: &mut Vec<u8>) -> Truth {
         match self.nodes.get(at) {
-            None | Some(Node::And { .. } | Node::Or { .. } | Node::Not { .. }) => Truth::Undefined,
+            None | Some(FilterNode::And { .. } | FilterNode::Or { .. } | FilterNode::Not { .. }) => Truth::Undefined,
             Some(node) => {
                 let mut memory = Memory { scratch, forms: None };
                 self.leaf(node, source.guard(), schema, source, &mut memory)
@@ -134,7 +137,7 @@ impl CompiledFilter {
     /// The truth of an item, as far as it is allowed.
     fn leaf(
         &self,
-        node: &Node,
+        node: &FilterNode,
         guard: Option<&dyn Guard>,
         schema: &Schema,
         source: &dyn ValueSource,
@@ -167,7 +170,7 @@ impl CompiledFilter {
     /// The truth of an item that is forbidden, or partly forbidden; `None` if it is allowed.
     fn guarded(
         &self,
-        node: &Node,
+        node: &FilterNode,
         guard: &dyn Guard,
         schema: &Schema,
         source: &dyn ValueSource,
@@ -190,7 +193,7 @@ impl CompiledFilter {
 
     /// Evaluates an item on the values that may answer it.
     #[inline]
-    fn item(&self, node: &Node, schema: &Schema, source: &dyn ValueSource, memory: &mut Memory<'_>) -> Truth {
+    fn item(&self, node: &FilterNode, schema: &Schema, source: &dyn ValueSource, memory: &mut Memory<'_>) -> Truth {
         let mut values = Values {
             filter: self,
             schema,
@@ -198,21 +201,21 @@ impl CompiledFilter {
             memory,
         };
         match node {
-            Node::Constant(truth) => return *truth,
-            Node::InChain { slot, value } => return source.in_chain(*slot, self.value(value)),
-            Node::Present(slot) => values.present(*slot),
-            Node::Equality {
+            FilterNode::Constant(truth) => return *truth,
+            FilterNode::InChain { slot, value } => return source.in_chain(*slot, self.value(value)),
+            FilterNode::Present(slot) => values.present(*slot),
+            FilterNode::Equality {
                 slot,
                 rule,
                 value,
                 dn_attributes,
             } => values.equality(*slot, rule, value, *dn_attributes),
-            Node::AnyOf {
+            FilterNode::AnyOf {
                 slot,
                 rule,
                 values: parts,
             } => values.any_of(*slot, rule, self.parts_of(parts)),
-            Node::Less {
+            FilterNode::Less {
                 slot,
                 rule,
                 value,
@@ -221,16 +224,16 @@ impl CompiledFilter {
                 let assertion = self.value(value);
                 values.any(Some(*slot), rule, *dn_attributes, |value| value < assertion)
             }
-            Node::GreaterOrEqual { slot, rule, value } => {
+            FilterNode::GreaterOrEqual { slot, rule, value } => {
                 let assertion = self.value(value);
                 values.any(Some(*slot), rule, false, |value| value >= assertion)
             }
-            Node::LessOrEqual { slot, rule, value } => {
+            FilterNode::LessOrEqual { slot, rule, value } => {
                 let assertion = self.value(value);
                 values.any(Some(*slot), rule, false, |value| value <= assertion)
             }
-            Node::Approx { slot, value } => values.approx(*slot, self.value(value)),
-            Node::Substrings {
+            FilterNode::Approx { slot, value } => values.approx(*slot, self.value(value)),
+            FilterNode::Substrings {
                 slot,
                 rule,
                 initial,
@@ -240,7 +243,7 @@ impl CompiledFilter {
                 let end = |range: &Option<Range<u32>>| range.as_ref().map_or(&b""[..], |range| self.value(range));
                 values.substrings(*slot, rule, (end(initial), any, end(r#final)))
             }
-            Node::AnyAttribute {
+            FilterNode::AnyAttribute {
                 rule,
                 value,
                 dn_attributes,
@@ -250,7 +253,7 @@ impl CompiledFilter {
                     rule.matches(schema, value, assertion)
                 })
             }
-            Node::And { .. } | Node::Or { .. } | Node::Not { .. } => false,
+            FilterNode::And { .. } | FilterNode::Or { .. } | FilterNode::Not { .. } => false,
         }
         .into()
     }
@@ -265,23 +268,29 @@ enum Permission<'f> {
 }
 
 impl CompiledFilter {
-    fn permission<'f>(&'f self, node: &'f Node, guard: &dyn Guard) -> Permission<'f> {
+    fn permission<'f>(&'f self, node: &'f FilterNode, guard: &dyn Guard) -> Permission<'f> {
         let (slot, value) = match node {
-            Node::Constant(_) | Node::AnyAttribute { .. } | Node::And { .. } | Node::Or { .. } | Node::Not { .. } => {
+            FilterNode::Constant(_)
+            | FilterNode::AnyAttribute { .. }
+            | FilterNode::And { .. }
+            | FilterNode::Or { .. }
+            | FilterNode::Not { .. } => {
                 return Permission::Whole;
             }
-            Node::AnyOf { slot, rule, values } => {
+            FilterNode::AnyOf { slot, rule, values } => {
                 if self.slot(*slot).is_some_and(|asked| guard.asks_by_value(asked)) {
                     return Permission::ByValue(*slot, rule, values);
                 }
                 (*slot, None)
             }
-            Node::Present(slot) | Node::Substrings { slot, .. } | Node::Approx { slot, .. } => (*slot, None),
-            Node::Equality { slot, value, .. }
-            | Node::Less { slot, value, .. }
-            | Node::GreaterOrEqual { slot, value, .. }
-            | Node::LessOrEqual { slot, value, .. }
-            | Node::InChain { slot, value, .. } => (*slot, Some(self.value(value))),
+            FilterNode::Present(slot) | FilterNode::Substrings { slot, .. } | FilterNode::Approx { slot, .. } => {
+                (*slot, None)
+            }
+            FilterNode::Equality { slot, value, .. }
+            | FilterNode::Less { slot, value, .. }
+            | FilterNode::GreaterOrEqual { slot, value, .. }
+            | FilterNode::LessOrEqual { slot, value, .. }
+            | FilterNode::InChain { slot, value, .. } => (*slot, Some(self.value(value))),
         };
         match self.slot(slot) {
             Some(asked) if guard.may_ask(asked, value) => Permission::Whole,

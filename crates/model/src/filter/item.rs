@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::{
     Assertion, Filter,
-    compiled::{CompiledFilter, Compiler, Node, Slot, length},
+    compiled::{CompiledFilter, Compiler, FilterNode, Slot, length},
 };
 use crate::{
     matching::{self, Expand, IN_CHAIN, MatchingRule, RuleKind, SubstringPart, approx},
@@ -33,7 +33,7 @@ const SPACED: [&str; 4] = [
 
 impl<'c> Compiler<'c> {
     /// The node of an item.
-    pub(super) fn item(&mut self, item: &Filter<'_>) -> Option<Node> {
+    pub(super) fn item(&mut self, item: &Filter<'_>) -> Option<FilterNode> {
         match item {
             Filter::Equality(Assertion { attribute, value }) => {
                 let (slot, attribute) = self.attribute(attribute)?;
@@ -42,7 +42,7 @@ impl<'c> Compiler<'c> {
             Filter::GreaterOrEqual(Assertion { attribute, value }) => {
                 let (slot, attribute) = self.attribute(attribute)?;
                 let rule = attribute.ordering?;
-                Some(Node::GreaterOrEqual {
+                Some(FilterNode::GreaterOrEqual {
                     slot,
                     rule,
                     value: self.assertion(rule, value)?,
@@ -51,7 +51,7 @@ impl<'c> Compiler<'c> {
             Filter::LessOrEqual(Assertion { attribute, value }) => {
                 let (slot, attribute) = self.attribute(attribute)?;
                 let rule = attribute.ordering?;
-                Some(Node::LessOrEqual {
+                Some(FilterNode::LessOrEqual {
                     slot,
                     rule,
                     value: self.assertion(rule, value)?,
@@ -61,7 +61,7 @@ impl<'c> Compiler<'c> {
                 let (slot, attribute) = self.attribute(attribute)?;
                 self.approx(slot, attribute, value)
             }
-            Filter::Present(attribute) => Some(Node::Present(self.attribute(attribute)?.0)),
+            Filter::Present(attribute) => Some(FilterNode::Present(self.attribute(attribute)?.0)),
             Filter::Substrings {
                 attribute,
                 initial,
@@ -116,7 +116,13 @@ impl<'c> Compiler<'c> {
         self.append(|schema, out| rule.assertion(schema, value, out))
     }
 
-    fn equality(&mut self, slot: Slot, attribute: &AttributeType, value: &[u8], dn_attributes: bool) -> Option<Node> {
+    fn equality(
+        &mut self,
+        slot: Slot,
+        attribute: &AttributeType,
+        value: &[u8],
+        dn_attributes: bool,
+    ) -> Option<FilterNode> {
         let rule = attribute.equality?;
         let value = self.assertion(rule, value)?;
         if let Some(expand) = rule.expand
@@ -124,11 +130,11 @@ impl<'c> Compiler<'c> {
         {
             let asserted: SmallVec<[u8; 64]> = SmallVec::from_slice(self.filter.value(&value));
             if &*attribute.oid == OBJECT_CLASS && asserted.as_slice() == TOP {
-                return Some(Node::Present(slot));
+                return Some(FilterNode::Present(slot));
             }
             return self.expanded(slot, rule, expand, &asserted);
         }
-        Some(Node::Equality {
+        Some(FilterNode::Equality {
             slot,
             rule,
             value,
@@ -137,7 +143,13 @@ impl<'c> Compiler<'c> {
     }
 
     /// Equality with each form that the rule lists. Undefined when it lists none, as for an unknown class.
-    fn expanded(&mut self, slot: Slot, rule: &'static MatchingRule, expand: Expand, asserted: &[u8]) -> Option<Node> {
+    fn expanded(
+        &mut self,
+        slot: Slot,
+        rule: &'static MatchingRule,
+        expand: Expand,
+        asserted: &[u8],
+    ) -> Option<FilterNode> {
         let CompiledFilter { parts, bytes, .. } = &mut *self.filter;
         let start = length(parts);
         expand(self.schema, asserted, &mut |form| {
@@ -148,7 +160,7 @@ impl<'c> Compiler<'c> {
         let forms = parts.get_mut(start as usize..).filter(|forms| !forms.is_empty())?;
         let form = |part: &Range<u32>| bytes.get(part.start as usize..part.end as usize);
         forms.sort_unstable_by(|a, b| form(a).cmp(&form(b)));
-        Some(Node::AnyOf {
+        Some(FilterNode::AnyOf {
             slot,
             rule,
             values: start..length(parts),
@@ -156,15 +168,15 @@ impl<'c> Compiler<'c> {
     }
 
     /// Approximate match: by sound where the equality rule has such a rule, otherwise equality.
-    fn approx(&mut self, slot: Slot, attribute: &AttributeType, value: &[u8]) -> Option<Node> {
+    fn approx(&mut self, slot: Slot, attribute: &AttributeType, value: &[u8]) -> Option<FilterNode> {
         let equality = attribute.equality?;
         if let Some(rule) = approx::rule_of(equality) {
             let value = self.assertion(rule, value)?;
-            return Some(Node::Approx { slot, value });
+            return Some(FilterNode::Approx { slot, value });
         }
         if equality.oid == matching::UNIQUE_MEMBER_MATCH {
             let rule = &matching::UNIQUE_MEMBER_APPROXIMATE;
-            return Some(Node::Equality {
+            return Some(FilterNode::Equality {
                 slot,
                 rule,
                 value: self.assertion(rule, value)?,
@@ -181,7 +193,7 @@ impl<'c> Compiler<'c> {
         initial: Option<&[u8]>,
         any: impl Iterator<Item = &'v [u8]>,
         r#final: Option<&[u8]>,
-    ) -> Option<Node> {
+    ) -> Option<FilterNode> {
         let rule = attribute.substrings?;
         let part = |compiler: &mut Self, value: &[u8], place| {
             compiler.append(|schema, out| rule.part(schema, attribute.equality, value, place, out))
@@ -204,9 +216,9 @@ impl<'c> Compiler<'c> {
         let ends_in_space = |range: &Range<u32>| SPACED.contains(&rule.oid) && self.filter.value(range) == b" ";
         if r#final.as_ref().is_some_and(ends_in_space) {
             if initial.is_none() && any.is_empty() {
-                return Some(Node::Present(slot));
+                return Some(FilterNode::Present(slot));
             }
-            return Some(Node::Substrings {
+            return Some(FilterNode::Substrings {
                 slot,
                 rule,
                 initial,
@@ -217,7 +229,7 @@ impl<'c> Compiler<'c> {
         if initial.is_none() && any.is_empty() && r#final.is_none() {
             return None;
         }
-        Some(Node::Substrings {
+        Some(FilterNode::Substrings {
             slot,
             rule,
             initial,
@@ -232,7 +244,7 @@ impl<'c> Compiler<'c> {
         attribute: Option<(Slot, &AttributeType)>,
         value: &[u8],
         dn_attributes: bool,
-    ) -> Option<Node> {
+    ) -> Option<FilterNode> {
         let (rule, (slot, attribute)) = match (rule, attribute) {
             (None, None) => return None,
             (None, Some((slot, attribute))) => {
@@ -249,7 +261,7 @@ impl<'c> Compiler<'c> {
                     return None;
                 }
                 let value = self.assertion(rule, value)?;
-                return Some(Node::AnyAttribute {
+                return Some(FilterNode::AnyAttribute {
                     rule,
                     value,
                     dn_attributes,
@@ -261,14 +273,14 @@ impl<'c> Compiler<'c> {
                 return None;
             }
             let value = self.assertion(rule, value)?;
-            return Some(Node::InChain { slot, value });
+            return Some(FilterNode::InChain { slot, value });
         }
         if !rule.extensible || !rule_applies(rule, attribute) {
             return None;
         }
         match rule.kind {
             RuleKind::Substrings => None,
-            RuleKind::Ordering => Some(Node::Less {
+            RuleKind::Ordering => Some(FilterNode::Less {
                 slot,
                 rule,
                 value: self.assertion(rule, value)?,
@@ -279,7 +291,7 @@ impl<'c> Compiler<'c> {
             }
             RuleKind::Equality | RuleKind::Extensible => {
                 let value = self.assertion(rule, value)?;
-                Some(Node::Equality {
+                Some(FilterNode::Equality {
                     slot,
                     rule,
                     value,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Assertion, CompiledFilter, Filter, Node, Step,
+    Assertion, CompiledFilter, Filter, FilterNode, FilterStep,
     compiled::Compiler,
     print::{write_escaped, write_item, write_raw},
 };
@@ -51,24 +51,24 @@ impl Display for LogFilter<'_, '_> {
         let mut working = CompiledFilter::default();
         let mut steps = 0;
         for step in self.filter.steps() {
-            if let Step::Enter(item) = step {
+            if let FilterStep::Enter(item) = step {
                 steps += item.cost();
                 if steps > MOST_STEPS && !self.is_whole {
                     return f.write_str("...");
                 }
             }
             match step {
-                Step::Enter(Filter::And(children)) if children.is_empty() => f.write_str("(?=true")?,
-                Step::Enter(Filter::Or(children)) if children.is_empty() => f.write_str("(?=false")?,
-                Step::Enter(Filter::And(_)) => f.write_str("(&")?,
-                Step::Enter(Filter::Or(_)) => f.write_str("(|")?,
-                Step::Enter(Filter::Not(_)) => f.write_str("(!")?,
-                Step::Enter(item) => {
+                FilterStep::Enter(Filter::And(children)) if children.is_empty() => f.write_str("(?=true")?,
+                FilterStep::Enter(Filter::Or(children)) if children.is_empty() => f.write_str("(?=false")?,
+                FilterStep::Enter(Filter::And(_)) => f.write_str("(&")?,
+                FilterStep::Enter(Filter::Or(_)) => f.write_str("(|")?,
+                FilterStep::Enter(Filter::Not(_)) => f.write_str("(!")?,
+                FilterStep::Enter(item) => {
                     f.write_char('(')?;
                     self.item(item, &mut working, f)?;
                     f.write_char(')')?;
                 }
-                Step::Leave(_) => f.write_char(')')?,
+                FilterStep::Leave(_) => f.write_char(')')?,
             }
         }
         Ok(())
@@ -149,7 +149,13 @@ impl LogFilter<'_, '_> {
         }
     }
 
-    fn defined(&self, item: &Filter<'_>, node: &Node, working: &CompiledFilter, f: &mut Formatter<'_>) -> fmt::Result {
+    fn defined(
+        &self,
+        item: &Filter<'_>,
+        node: &FilterNode,
+        working: &CompiledFilter,
+        f: &mut Formatter<'_>,
+    ) -> fmt::Result {
         match item {
             Filter::Equality(a) => self.assertion(a, "=", f),
             Filter::Approx(a) => self.assertion(a, "~=", f),
@@ -162,7 +168,7 @@ impl LogFilter<'_, '_> {
             Filter::Substrings { attribute, .. } => {
                 write_raw(&self.name(attribute), f)?;
                 f.write_char('=')?;
-                let Node::Substrings {
+                let FilterNode::Substrings {
                     initial, any, r#final, ..
                 } = node
                 else {
@@ -192,7 +198,9 @@ impl LogFilter<'_, '_> {
                 }
                 f.write_str(":=")?;
                 match node {
-                    Node::Equality { rule, .. } | Node::AnyAttribute { rule, .. } => self.value(rule, value, f),
+                    FilterNode::Equality { rule, .. } | FilterNode::AnyAttribute { rule, .. } => {
+                        self.value(rule, value, f)
+                    }
                     _ => write_escaped(value, f),
                 }
             }

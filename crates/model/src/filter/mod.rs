@@ -19,11 +19,11 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use compiled::{Answering, AnsweringValue, CompiledFilter, Guard, Node, Slot, Truth, ValueSource};
+pub use compiled::{Answering, AnsweringValue, CompiledFilter, FilterNode, Guard, Slot, Truth, ValueSource};
 pub use item::rule_applies;
 pub(crate) use text::hex_pair;
 pub use text::{FilterError, FilterErrorKind};
-pub use walk::{Step, Steps};
+pub use walk::{FilterStep, FilterSteps};
 
 /// The deepest nesting of `&`, `|` and `!` that a filter may have. The functions that the compiler generates (drop,
 /// comparison) are recursive.
@@ -111,8 +111,8 @@ impl<'a> Filter<'a> {
         text::parse(text, max_depth.min(MAX_DEPTH))
     }
     /// Enters and leaves every node in preorder, without recursion.
-    pub fn steps(&self) -> Steps<'_, 'a> {
-        Steps::new(self)
+    pub fn steps(&self) -> FilterSteps<'_, 'a> {
+        FilterSteps::new(self)
     }
     /// The operands of `&`, `|`, `!`; nothing for items.
     pub fn children(&self) -> &[Filter<'a>] {

@@ -2,14 +2,14 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use super::{Filter, Step};
+use super::{Filter, FilterStep};
 
 impl Display for Filter<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for step in self.steps() {
             match step {
-                Step::Enter(filter) => enter(filter, f)?,
-                Step::Leave(_) => f.write_char(')')?,
+                FilterStep::Enter(filter) => enter(filter, f)?,
+                FilterStep::Leave(_) => f.write_char(')')?,
             }
         }
         Ok(())

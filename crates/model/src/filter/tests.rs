@@ -382,12 +382,12 @@ fn many_equalities_on_one_attribute_become_one_node() {
     let mut filter = CompiledFilter::default();
     filter.compile(&schema, &parse(&text));
     assert_eq!(filter.nodes.len(), 9);
-    let Node::AnyOf { values, .. } = &filter.nodes[2] else {
+    let FilterNode::AnyOf { values, .. } = &filter.nodes[2] else {
         panic!("{:?}", filter.nodes[2])
     };
     assert_eq!(values.len(), 1000);
     let ends = filter.nodes.iter().filter_map(|node| match node {
-        Node::And { end } | Node::Or { end } | Node::Not { end } => Some(*end),
+        FilterNode::And { end } | FilterNode::Or { end } | FilterNode::Not { end } => Some(*end),
         _ => None,
     });
     let ends: Vec<_> = ends.collect();
@@ -405,7 +405,7 @@ fn a_class_is_asked_for_with_its_subclasses() {
     };
     for attribute in ["objectClass", "structuralObjectClass"] {
         let filter = compiled(&format!("({attribute}=person)"));
-        let [Node::AnyOf { values, .. }] = &filter.nodes[..] else {
+        let [FilterNode::AnyOf { values, .. }] = &filter.nodes[..] else {
             panic!("{:?}", filter.nodes)
         };
         let person = schema.find_object_class(b"person").unwrap().number;
@@ -414,12 +414,15 @@ fn a_class_is_asked_for_with_its_subclasses() {
         for unknown in ["nosuch", "2.5.6.9999", "cn"] {
             let filter = compiled(&format!("({attribute}={unknown})"));
             assert!(
-                matches!(filter.nodes[..], [Node::Constant(Truth::Undefined)]),
+                matches!(filter.nodes[..], [FilterNode::Constant(Truth::Undefined)]),
                 "{unknown}"
             );
         }
     }
-    assert!(matches!(compiled("(objectClass=top)").nodes[..], [Node::Present(_)]));
+    assert!(matches!(
+        compiled("(objectClass=top)").nodes[..],
+        [FilterNode::Present(_)]
+    ));
     // By the rule's name it is plain equality, and with `:dn:` the rule's own decision.
     let mut entry = Entry::new(Dn::root());
     let description = schema.attribute_description(b"objectClass").unwrap();

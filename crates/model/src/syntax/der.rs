@@ -4,8 +4,8 @@ use ironbark_ber::{Reader, Tlv};
 
 use super::{InvalidValue, require};
 
-impl From<ironbark_ber::Error> for InvalidValue {
-    fn from(_: ironbark_ber::Error) -> Self {
+impl From<ironbark_ber::BerError> for InvalidValue {
+    fn from(_: ironbark_ber::BerError) -> Self {
         Self
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ironbark_ldif::Writer;
+use ironbark_ldif::LdifWriter;
 use ironbark_store::{
     ChangeRecord, Effect,
     change::{RequestedChange, RequestedKind, RequestedModification, TextAttribute},
@@ -127,7 +127,7 @@ fn recorded_author(requested: &RequestedChange) -> Option<String> {
 }
 
 fn put_attributes(attributes: &[TextAttribute], out: &mut Vec<u8>) {
-    let writer = Writer::default();
+    let writer = LdifWriter::default();
     for (name, values) in attributes {
         for value in values {
             writer.attribute(out, name.as_bytes(), value);
@@ -145,14 +145,14 @@ fn modification(change: &RequestedModification, out: &mut Vec<u8>) {
     let name = &change.attribute;
     line(out, &format!("{what}: {name}"));
     for value in &change.values {
-        Writer::default().attribute(out, name.as_bytes(), value);
+        LdifWriter::default().attribute(out, name.as_bytes(), value);
     }
     line(out, "-");
 }
 
 /// A name is written like a value: a line end in it must not start a new line.
 fn name(out: &mut Vec<u8>, attribute: &str, dn: &str) {
-    Writer::default().attribute(out, attribute.as_bytes(), dn.as_bytes());
+    LdifWriter::default().attribute(out, attribute.as_bytes(), dn.as_bytes());
 }
 
 /// Names in comments are for people: unprintable characters are escaped as in a name (RFC 4514 §2.4).

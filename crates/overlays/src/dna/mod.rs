@@ -22,7 +22,7 @@ use ironbark_directory::{
 use ironbark_model::{
     Attribute, AttributeDescription, Budget, CompiledFilter, Dn, Entry, Filter, ResultCode, Schema, Truth,
     entry::EntrySource,
-    filter::{MAX_DEPTH, Node},
+    filter::{FilterNode, MAX_DEPTH},
 };
 use ironbark_store::{Effect, EntryId, Location, ValueChange};
 
@@ -236,7 +236,7 @@ impl Dna {
             || filter
                 .nodes
                 .iter()
-                .any(|node| matches!(node, Node::AnyAttribute { .. }))
+                .any(|node| matches!(node, FilterNode::AnyAttribute { .. }))
     }
 
     /// Whether some value asks for a number.

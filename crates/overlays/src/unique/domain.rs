@@ -9,7 +9,7 @@ use ironbark_model::{
     AttributeDescription, Budget, CompiledFilter, Dn, Entry, Filter, ResultCode, Schema, Truth,
     budget::cost_of,
     entry::EntrySource,
-    filter::{Assertion, MAX_DEPTH, Node},
+    filter::{Assertion, FilterNode, MAX_DEPTH},
     ldap_url::UrlScope,
 };
 use ironbark_store::{EntryId, Scope};
@@ -125,7 +125,7 @@ impl Domain {
             || filter
                 .nodes
                 .iter()
-                .any(|node| matches!(node, Node::AnyAttribute { .. }))
+                .any(|node| matches!(node, FilterNode::AnyAttribute { .. }))
     }
 
     /// Whether an attribute is covered, or named by the filter.

@@ -6,7 +6,7 @@ use ironbark_config::{
 };
 use ironbark_model::{
     CompiledFilter, Filter, Schema, Truth,
-    filter::{MAX_DEPTH, Node},
+    filter::{FilterNode, MAX_DEPTH},
     ldap_url::{LdapUrl, UrlScope},
 };
 
@@ -196,7 +196,7 @@ fn read_uri(statement: &Statement<'_>, url: LdapUrl) -> Result<UniqueUri, Settin
         if compiled
             .nodes
             .iter()
-            .any(|node| matches!(node, Node::Constant(Truth::Undefined)))
+            .any(|node| matches!(node, FilterNode::Constant(Truth::Undefined)))
         {
             statement.notice(format!(
                 "filter {text}: some part of it is unknown and matches no entry"

@@ -1,7 +1,7 @@
 //! Entries of the log: the change that one tells of.
 
 use ironbark_directory::{LoggedChange, LoggedOperation, ReplicatedEntry};
-use ironbark_ldif::{Change, ModSpec, ModifyKind, NoFiles, Reader, RecordKind};
+use ironbark_ldif::{LdifChange, LdifReader, ModSpec, ModifyKind, NoFiles, RecordKind};
 use ironbark_model::{Dn, Schema};
 use ironbark_store::change::{RequestedKind, RequestedModification, TextAttribute};
 
@@ -178,14 +178,14 @@ impl ChangeEntry {
     }
 
     /// The change in `changes`, read as one of this type.
-    fn read(&self, kind: &str) -> Result<Option<Change>, Violation> {
+    fn read(&self, kind: &str) -> Result<Option<LdifChange>, Violation> {
         let Some(changes) = values(&self.attributes, "changes").first() else {
             return Ok(None);
         };
         // 389 Directory Server ends the text with a zero.
         let changes = changes.strip_suffix(&[0]).unwrap_or(changes);
         let record = [format!("dn: cn=x\nchangetype: {kind}\n").as_bytes(), changes].concat();
-        let read = Reader::new(&record[..], NoFiles).read();
+        let read = LdifReader::new(&record[..], NoFiles).read();
         match read {
             Ok(Some(record)) => match record.kind {
                 RecordKind::Change { change, .. } => Ok(Some(change)),
@@ -200,7 +200,7 @@ impl ChangeEntry {
     }
 
     fn added(&self, within: &Within<'_>, dn: &str) -> Result<ReplicatedEntry, Violation> {
-        let Some(Change::Add(lines)) = self.read("add")? else {
+        let Some(LdifChange::Add(lines)) = self.read("add")? else {
             return Err(self.malformed("changes"));
         };
         let mut attributes: Vec<TextAttribute> = Vec::new();
@@ -223,7 +223,7 @@ impl ChangeEntry {
 
     fn modifications(&self, within: &Within<'_>) -> Result<Vec<RequestedModification>, Violation> {
         let specs = match self.read("modify")? {
-            Some(Change::Modify(specs)) => specs,
+            Some(LdifChange::Modify(specs)) => specs,
             None => Vec::new(),
             Some(_) => return Err(self.malformed("changes")),
         };

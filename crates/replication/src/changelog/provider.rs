@@ -1,6 +1,6 @@
 //! The searches at a provider with such a log.
 
-use ironbark_client::{Client, Error, Search, SearchOutcome, SearchStream};
+use ironbark_client::{Client, ClientError, Search, SearchOutcome, SearchStream};
 use ironbark_directory::ChangeLogPlace;
 use ironbark_ldap_proto::{
     EncodeControl, Filter, Scope,
@@ -117,7 +117,7 @@ impl<'a> Provider<'a> {
             let to = last.min(known.saturating_add(window));
             let found = match self.changes(known + 1, to).await {
                 // Few changes may be long.
-                Err(Failure::Client(Error::TooLong(_))) if to - known > 1 => {
+                Err(Failure::Client(ClientError::TooLong(_))) if to - known > 1 => {
                     window = (to - known) / 2;
                     continue;
                 }
@@ -148,7 +148,7 @@ impl<'a> Provider<'a> {
             let from = number.saturating_sub(window - 1).max(1);
             match self.changes(from, number).await {
                 // Few changes may be long.
-                Err(Failure::Client(Error::TooLong(_))) if from < number => window = (number - from).div_ceil(2),
+                Err(Failure::Client(ClientError::TooLong(_))) if from < number => window = (number - from).div_ceil(2),
                 found => return Ok(found?.pop()),
             }
         }

@@ -1,6 +1,6 @@
 //! The searches at a provider with the DirSync control.
 
-use ironbark_client::{Client, LdapResult, Search, SearchStream};
+use ironbark_client::{Client, ReceivedResult, Search, SearchStream};
 use ironbark_ldap_proto::{
     EncodeControl, Filter, Scope,
     controls::{Control, DirSyncRequest, DirSyncResponse, ExtendedNames, ShowDeleted, ShowRecycled, dir_sync},
@@ -180,7 +180,7 @@ fn guid_name(uuid: [u8; 16]) -> String {
 /// # Errors
 /// [`Failure::Gap`]: the provider refuses the cookie. It does not know the control, the search has failed, or there
 /// would be no end.
-pub(crate) fn page_of(result: Option<&LdapResult>, asked: &[u8]) -> Result<Page, Failure> {
+pub(crate) fn page_of(result: Option<&ReceivedResult>, asked: &[u8]) -> Result<Page, Failure> {
     let Some(result) = result else {
         return Err(Failure::Provider("the search has no result".to_owned()));
     };
@@ -224,15 +224,15 @@ fn parsed(filter: &str) -> Result<Filter<'_>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ironbark_client::Control as Received;
+    use ironbark_client::ReceivedControl as Received;
 
-    fn result(code: ResultCode, value: Option<Vec<u8>>) -> LdapResult {
+    fn result(code: ResultCode, value: Option<Vec<u8>>) -> ReceivedResult {
         let control = value.map(|value| Received {
             oid: dir_sync::OID.to_owned(),
             critical: false,
             value: Some(value),
         });
-        LdapResult {
+        ReceivedResult {
             code,
             matched_dn: String::new(),
             diagnostic: "text".to_owned(),
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn only_a_cookie_can_be_refused_and_nothing_goes_on_without_end() {
-        let page = |result: LdapResult, asked: &[u8]| page_of(Some(&result), asked);
+        let page = |result: ReceivedResult, asked: &[u8]| page_of(Some(&result), asked);
         let new = page(result(ResultCode::SUCCESS, Some(value(true, b"new"))), b"old").unwrap();
         assert_eq!((new.has_more, &*new.cookie), (true, &b"new"[..]));
         assert!(page(result(ResultCode::SUCCESS, Some(value(false, b"old"))), b"old").is_ok());

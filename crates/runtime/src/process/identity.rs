@@ -9,7 +9,7 @@ use nix::unistd::{Gid, Group, Uid, User, getgrouplist, setgid, setgroups, setuid
 ///
 /// The look-up is a separate step, because a chroot cannot reach the user database.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct ProcessIdentity {
     uid: Option<Uid>,
     gid: Option<Gid>,
     /// The user's groups in addition to `gid`; `None` leaves the groups unchanged.
@@ -51,10 +51,10 @@ pub enum IdentityError {
 /// Without `group` the user's own group is used. The user's further groups are set too. `None` for both changes
 /// nothing.
 pub fn drop_privileges(user: Option<&str>, group: Option<&str>) -> Result<(), IdentityError> {
-    Identity::look_up(user, group)?.assume()
+    ProcessIdentity::look_up(user, group)?.assume()
 }
 
-impl Identity {
+impl ProcessIdentity {
     /// Looks up `user` and `group`, each a name or a number that the databases know.
     pub fn look_up(user: Option<&str>, group: Option<&str>) -> Result<Self, IdentityError> {
         let user = user.map(look_up_user).transpose()?;
@@ -156,14 +156,14 @@ mod tests {
 
     #[test]
     fn names_and_numbers_are_the_same_identity() {
-        let by_name = Identity::look_up(Some("root"), None).unwrap();
-        assert_eq!(by_name, Identity::look_up(Some("0"), None).unwrap());
+        let by_name = ProcessIdentity::look_up(Some("root"), None).unwrap();
+        assert_eq!(by_name, ProcessIdentity::look_up(Some("0"), None).unwrap());
         assert_eq!(by_name.ids(), (Some(0), Some(0)));
     }
 
     #[test]
     fn a_group_overrides_the_group_of_the_user() {
-        let identity = Identity::look_up(Some("root"), Some("daemon")).unwrap();
+        let identity = ProcessIdentity::look_up(Some("root"), Some("daemon")).unwrap();
         let daemon = Group::from_name("daemon").unwrap().unwrap().gid.as_raw();
         assert_eq!(identity.ids(), (Some(0), Some(daemon)));
         assert!(identity.groups.unwrap().contains(&Gid::from_raw(daemon)));
@@ -171,18 +171,18 @@ mod tests {
 
     #[test]
     fn a_group_alone_leaves_user_and_other_groups() {
-        let identity = Identity::look_up(None, Some("daemon")).unwrap();
+        let identity = ProcessIdentity::look_up(None, Some("daemon")).unwrap();
         assert_eq!((identity.uid, identity.groups), (None, None));
     }
 
     #[test]
     fn who_is_unknown_is_named() {
         // A name service that is configured and not running answers otherwise than one that knows of nobody.
-        let refusal = |user, group| Identity::look_up(user, group).unwrap_err().to_string();
+        let refusal = |user, group| ProcessIdentity::look_up(user, group).unwrap_err().to_string();
         assert!(refusal(Some("no such user"), None).contains("no such user"));
         assert!(refusal(None, Some("4294967290")).contains("4294967290"));
         assert!(refusal(Some("99999999999"), None).contains("99999999999"));
-        assert!(Identity::look_up(Some(""), None).is_err());
+        assert!(ProcessIdentity::look_up(Some(""), None).is_err());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use nix::sys::{
 
 /// Figures of the process. A figure is zero when the system does not report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Usage {
+pub struct ProcessUsage {
     /// Processor time of all threads, in the kernel too.
     pub processor: Duration,
     /// Octets in memory.
@@ -23,7 +23,7 @@ pub struct Usage {
 }
 
 /// The present figures.
-pub fn usage() -> Usage {
+pub fn usage() -> ProcessUsage {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let field = |name: &str| -> u64 {
         let line = status.lines().find_map(|line| line.strip_prefix(name));
@@ -33,7 +33,7 @@ pub fn usage() -> Usage {
     let processor = getrusage(UsageWho::RUSAGE_SELF)
         .map(|times| duration(times.user_time()) + duration(times.system_time()))
         .unwrap_or_default();
-    Usage {
+    ProcessUsage {
         processor,
         resident_bytes: field("VmRSS:") * 1024,
         virtual_bytes: field("VmSize:") * 1024,

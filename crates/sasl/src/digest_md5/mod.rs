@@ -11,4 +11,4 @@ pub(crate) use response::MAX_RESPONSE;
 
 pub use challenge::Challenge;
 pub use error::DigestError;
-pub use response::Response;
+pub use response::DigestResponse;

@@ -11,7 +11,7 @@ use crate::hex;
 
 /// `digest-response`, for `qop=auth` and the first use of a nonce.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Response {
+pub struct DigestResponse {
     /// The name of the user. It is not empty.
     pub user: String,
     /// One of the challenge's, or empty.
@@ -37,7 +37,7 @@ const COUNT: &str = "00000001";
 /// `A2` begins with it in the client's proof, and with nothing in the server's.
 const METHOD: &str = "AUTHENTICATE";
 
-impl Response {
+impl DigestResponse {
     /// Reads a message. No directive may occur twice; unknown ones are skipped.
     ///
     /// # Errors
@@ -164,25 +164,25 @@ fn narrow(octets: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn response() -> Response {
-        Response {
+    fn response() -> DigestResponse {
+        DigestResponse {
             user: "chris".to_owned(),
             nonce: "n".to_owned(),
             cnonce: "c".to_owned(),
             uri: "ldap/x".to_owned(),
             is_utf8: true,
-            ..Response::default()
+            ..DigestResponse::default()
         }
     }
 
     #[test]
     fn a_response_is_written_and_read() {
-        let mut response = Response {
+        let mut response = DigestResponse {
             authorization: Some("u:\"bob\"".to_owned()),
             ..response()
         };
         let _ = response.sign(b"secret");
-        assert_eq!(Response::parse(response.text().as_bytes()).unwrap(), response);
+        assert_eq!(DigestResponse::parse(response.text().as_bytes()).unwrap(), response);
     }
 
     #[test]
@@ -209,9 +209,9 @@ mod tests {
             ("username=a,cnonce=c,nonce=n,digest-uri=ldap/x", DigestError::NoCount),
             ("username=a,nonce=n,digest-uri=ldap/x,nc=00000001", DigestError::Missing),
         ] {
-            assert_eq!(Response::parse(text.as_bytes()), Err(error), "{text}");
+            assert_eq!(DigestResponse::parse(text.as_bytes()), Err(error), "{text}");
         }
-        assert_eq!(Response::parse(b"\xff"), Err(DigestError::NoText));
+        assert_eq!(DigestResponse::parse(b"\xff"), Err(DigestError::NoText));
     }
 
     #[test]
@@ -219,7 +219,7 @@ mod tests {
         assert_eq!(narrow("j\u{fc}rg".as_bytes()), b"j\xfcrg");
         assert_eq!(narrow("\u{20ac}".as_bytes()), "\u{20ac}".as_bytes());
         assert_eq!(narrow(b"\xff"), b"\xff");
-        let mut response = Response {
+        let mut response = DigestResponse {
             user: "j\u{fc}rg".to_owned(),
             ..response()
         };
@@ -234,7 +234,7 @@ mod tests {
     /// The client's names are ASCII then.
     #[test]
     fn without_a_charset_a_client_sends_iso_8859_1() {
-        let mut response = Response {
+        let mut response = DigestResponse {
             is_utf8: false,
             ..response()
         };

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use ironbark_config::{CrlCheck, SettingError, TlsConfig, VerifyClient};
-use ironbark_tls::{Peer, Revocation, SCHEMES, Trust, TrustError, verify_tls12_signature, verify_tls13_signature};
+use ironbark_tls::{PeerRole, Revocation, SCHEMES, Trust, TrustError, verify_tls12_signature, verify_tls13_signature};
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme,
     client::danger::HandshakeSignatureValid,
@@ -39,7 +39,7 @@ impl Clients {
             CrlCheck::All => Revocation::All,
         };
         let lists = (revocation, &material.revocations[..]);
-        let trust = Trust::new(Peer::Client, &material.authorities, lists, settings.is_strict);
+        let trust = Trust::new(PeerRole::Client, &material.authorities, lists, settings.is_strict);
         let trust = match trust {
             Ok(trust) => Ok(trust),
             Err(TrustError::NoAuthority) => {

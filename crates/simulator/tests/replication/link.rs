@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc, task::Waker};
 
-use ironbark_client::{LdapResult, SearchItem};
+use ironbark_client::{ReceivedResult, SearchItem};
 use ironbark_directory::{
     AttributeChoice, Incoming, PLACE_ATTRIBUTE, Progress, RECENT_ATTRIBUTE, ReplicaMapping, ReplicaSession, Replicated,
     SearchRun, Started, replicate,
@@ -266,7 +266,7 @@ impl Link {
             let response = ResponseMessage::decode(pdu, &DecodeLimits::default()).unwrap();
             let message = match SearchItem::of(&response) {
                 Some(item) => Message::of_item(item).unwrap().expect("sync info"),
-                None => Message::of_result(&LdapResult::of(&response).expect("a result")).unwrap(),
+                None => Message::of_result(&ReceivedResult::of(&response).expect("a result")).unwrap(),
             };
             self.queue.push_back(message);
         }

@@ -4,7 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use ironbark_model::{
     AttributeDescription,
-    filter::{Slot, compiled::Node},
+    filter::{Slot, compiled::FilterNode},
     matching::MatchingRule,
 };
 use smallvec::SmallVec;
@@ -69,10 +69,10 @@ impl Planner<'_, '_> {
         // The DN of an entry is not in the index of its attributes (a value may be part of a superior's name).
         if matches!(
             node,
-            Node::Equality {
+            FilterNode::Equality {
                 dn_attributes: true,
                 ..
-            } | Node::Less {
+            } | FilterNode::Less {
                 dn_attributes: true,
                 ..
             }
@@ -86,22 +86,22 @@ impl Planner<'_, '_> {
             return Ok(Leaf::Set(IdSet::Nothing, true));
         }
         Ok(match node {
-            Node::Present(_) => self.presence(asked),
-            Node::Equality { rule, value, .. } => self.equality(asked, rule, value),
-            Node::GreaterOrEqual { rule, value, .. } => self.inequality(asked, rule, value, true),
-            Node::AnyOf { rule, values, .. } => self.any_of(asked, rule, values),
-            Node::LessOrEqual { rule, value, .. } | Node::Less { rule, value, .. } => {
+            FilterNode::Present(_) => self.presence(asked),
+            FilterNode::Equality { rule, value, .. } => self.equality(asked, rule, value),
+            FilterNode::GreaterOrEqual { rule, value, .. } => self.inequality(asked, rule, value, true),
+            FilterNode::AnyOf { rule, values, .. } => self.any_of(asked, rule, values),
+            FilterNode::LessOrEqual { rule, value, .. } | FilterNode::Less { rule, value, .. } => {
                 self.inequality(asked, rule, value, false)
             }
-            Node::Approx { value, .. } => self.approximate(asked, value),
-            Node::Substrings {
+            FilterNode::Approx { value, .. } => self.approximate(asked, value),
+            FilterNode::Substrings {
                 rule,
                 initial,
                 any,
                 r#final,
                 ..
             } => self.substrings(asked, rule, initial.as_ref(), any, r#final.as_ref()),
-            Node::InChain { value, .. } => return self.chain(slot, value),
+            FilterNode::InChain { value, .. } => return self.chain(slot, value),
             _ => Leaf::Unknown,
         })
     }

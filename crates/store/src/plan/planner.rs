@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use ironbark_model::{AttributeDescription, CompiledFilter, Truth, filter::compiled::Node};
+use ironbark_model::{AttributeDescription, CompiledFilter, Truth, filter::compiled::FilterNode};
 use smallvec::SmallVec;
 
 use super::{
@@ -75,7 +75,10 @@ pub(crate) fn plan(
     guards: Option<&dyn EntryGuards>,
 ) -> Result<Plan, StoreError> {
     let mut planner = Planner::new(view, filter, guards);
-    let has_chain = filter.nodes.iter().any(|node| matches!(node, Node::InChain { .. }));
+    let has_chain = filter
+        .nodes
+        .iter()
+        .any(|node| matches!(node, FilterNode::InChain { .. }));
     let answer = if scope == Scope::Base && !has_chain {
         Answer::Everything
     } else {
@@ -141,13 +144,15 @@ impl<'p, 't> Planner<'p, 't> {
 
 impl Planner<'_, '_> {
     #[inline]
-    pub(super) fn node(&self, at: usize) -> Option<&Node> {
+    pub(super) fn node(&self, at: usize) -> Option<&FilterNode> {
         self.filter.nodes.get(at)
     }
     /// Index one past the last descendant.
     fn end(&self, at: usize) -> usize {
         match self.node(at) {
-            Some(Node::And { end } | Node::Or { end } | Node::Not { end }) => (*end as usize).max(at + 1),
+            Some(FilterNode::And { end } | FilterNode::Or { end } | FilterNode::Not { end }) => {
+                (*end as usize).max(at + 1)
+            }
             _ => at + 1,
         }
     }
@@ -166,7 +171,7 @@ impl Planner<'_, '_> {
     /// Equality with one look-up; not objectClass, whose lists are long.
     #[inline]
     pub(super) fn is_plain_equality(&self, at: usize) -> bool {
-        let Some(Node::Equality {
+        let Some(FilterNode::Equality {
             slot,
             rule,
             dn_attributes: false,
@@ -181,11 +186,11 @@ impl Planner<'_, '_> {
     /// A cheap look: returns the answer itself if it is small or costs nothing, otherwise an estimate.
     pub(super) fn probe(&mut self, at: usize) -> Result<Answer, StoreError> {
         match self.node(at) {
-            None | Some(Node::Constant(Truth::True)) => Ok(Answer::Everything),
-            Some(Node::Constant(_)) => Ok(Answer::Set(IdSet::Nothing, true)),
-            Some(Node::And { .. }) => self.descend(|planner| planner.probe_and(at)),
-            Some(Node::Or { .. }) => self.descend(|planner| planner.probe_or(at)),
-            Some(Node::Not { .. }) => self.descend(|planner| planner.probe_not(at)),
+            None | Some(FilterNode::Constant(Truth::True)) => Ok(Answer::Everything),
+            Some(FilterNode::Constant(_)) => Ok(Answer::Set(IdSet::Nothing, true)),
+            Some(FilterNode::And { .. }) => self.descend(|planner| planner.probe_and(at)),
+            Some(FilterNode::Or { .. }) => self.descend(|planner| planner.probe_or(at)),
+            Some(FilterNode::Not { .. }) => self.descend(|planner| planner.probe_not(at)),
             Some(_) => self.probe_leaf(at),
         }
     }
@@ -215,8 +220,8 @@ impl Planner<'_, '_> {
     }
     pub(super) fn fetch_large(&mut self, at: usize) -> Result<Answer, StoreError> {
         match self.node(at) {
-            Some(Node::And { .. }) => self.descend(|planner| planner.fetch_and(at)),
-            Some(Node::Or { .. }) => self.descend(|planner| planner.fetch_or(at)),
+            Some(FilterNode::And { .. }) => self.descend(|planner| planner.fetch_and(at)),
+            Some(FilterNode::Or { .. }) => self.descend(|planner| planner.fetch_or(at)),
             _ => self.fetch_leaf(at),
         }
     }
@@ -420,7 +425,7 @@ impl Planner<'_, '_> {
         let catalog = self.view.catalog;
         let nodes = self.filter.nodes.get(at..self.end(at)).unwrap_or_default();
         !guards.tells_values_apart()
-            && nodes.iter().filter_map(Node::slot).all(|slot| {
+            && nodes.iter().filter_map(FilterNode::slot).all(|slot| {
                 let is_asked = |asked: &AttributeDescription| {
                     catalog
                         .numbers_of(asked)
@@ -432,15 +437,17 @@ impl Planner<'_, '_> {
 
     fn note(&mut self, at: usize, outcome: Outcome) {
         let (kind, slot) = match self.node(at) {
-            Some(Node::Present(slot)) => (TermKind::Presence, *slot),
-            Some(Node::Equality { slot, .. } | Node::AnyOf { slot, .. } | Node::InChain { slot, .. }) => {
-                (TermKind::Equality, *slot)
-            }
-            Some(Node::GreaterOrEqual { slot, .. } | Node::LessOrEqual { slot, .. } | Node::Less { slot, .. }) => {
-                (TermKind::Inequality, *slot)
-            }
-            Some(Node::Approx { slot, .. }) => (TermKind::Approximate, *slot),
-            Some(Node::Substrings { slot, .. }) => (TermKind::Substring, *slot),
+            Some(FilterNode::Present(slot)) => (TermKind::Presence, *slot),
+            Some(
+                FilterNode::Equality { slot, .. } | FilterNode::AnyOf { slot, .. } | FilterNode::InChain { slot, .. },
+            ) => (TermKind::Equality, *slot),
+            Some(
+                FilterNode::GreaterOrEqual { slot, .. }
+                | FilterNode::LessOrEqual { slot, .. }
+                | FilterNode::Less { slot, .. },
+            ) => (TermKind::Inequality, *slot),
+            Some(FilterNode::Approx { slot, .. }) => (TermKind::Approximate, *slot),
+            Some(FilterNode::Substrings { slot, .. }) => (TermKind::Substring, *slot),
             _ => return,
         };
         let Some(description) = self.filter.slots.get(usize::from(slot.0)) else {

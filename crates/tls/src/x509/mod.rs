@@ -15,7 +15,7 @@ pub use self::{
     certified::{PairError, certified},
     names::{alternative_names, is_for},
     signatures::{SCHEMES, verify_tls12_signature, verify_tls13_signature},
-    trust::{Peer, Revocation, Trust, TrustError},
+    trust::{PeerRole, Revocation, Trust, TrustError},
     weakness::{Weakness, weaknesses},
 };
 

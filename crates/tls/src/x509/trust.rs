@@ -20,7 +20,7 @@ use super::{
 
 /// Whose certificate it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Peer {
+pub enum PeerRole {
     /// A client's.
     Client,
     /// A server's.
@@ -42,7 +42,7 @@ pub enum Revocation {
 pub struct Trust {
     store: Owned<sys::X509_STORE>,
     subjects: Vec<DistinguishedName>,
-    peer: Peer,
+    peer: PeerRole,
     revocation: Revocation,
     has_lists: bool,
     is_strict: bool,
@@ -75,7 +75,7 @@ impl Trust {
     /// # Errors
     /// See [`TrustError`].
     pub fn new(
-        peer: Peer,
+        peer: PeerRole,
         authorities: &[CertificateDer<'_>],
         (revocation, lists): (Revocation, &[CertificateRevocationListDer<'_>]),
         is_strict: bool,
@@ -181,8 +181,8 @@ impl Trust {
 
     fn purpose(&self) -> &'static CStr {
         match self.peer {
-            Peer::Client => c"ssl_client",
-            Peer::Server => c"ssl_server",
+            PeerRole::Client => c"ssl_client",
+            PeerRole::Server => c"ssl_server",
         }
     }
 

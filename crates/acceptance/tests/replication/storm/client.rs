@@ -6,7 +6,7 @@ use std::{
 };
 
 use ironbark_client::{
-    Change, Client, Error, LdapResult, Options, SearchEntry,
+    Change, Client, ClientError, Options, ReceivedResult, SearchEntry,
     proto::{
         ModifyDnRequest, ModifyOperation,
         controls::{Control, PostRead, PreRead},
@@ -27,7 +27,7 @@ const POST_READ: &str = "1.3.6.1.1.13.2";
 const PRE_READ: &str = "1.3.6.1.1.13.1";
 
 /// A connection, bound as the rootdn. An operation may take as long as its server is stopped by a signal.
-pub(super) async fn connect(address: &str) -> Result<Client, Error> {
+pub(super) async fn connect(address: &str) -> Result<Client, ClientError> {
     let options = Options {
         operation_timeout: std::time::Duration::from_mins(5),
         ..Options::default()
@@ -48,7 +48,7 @@ pub(super) enum Outcome {
 }
 
 /// The answer to come.
-type Answer = Pin<Box<dyn Future<Output = Result<LdapResult, Error>> + Send>>;
+type Answer = Pin<Box<dyn Future<Output = Result<ReceivedResult, ClientError>> + Send>>;
 
 /// What all clients of a storm share.
 #[derive(Clone)]
@@ -128,7 +128,7 @@ impl Writer {
     }
 
     /// The result, or `None` without a connection.
-    pub(super) fn reached<T>(&mut self, result: Result<T, Error>) -> Option<T> {
+    pub(super) fn reached<T>(&mut self, result: Result<T, ClientError>) -> Option<T> {
         if result.is_err() {
             self.connection = None;
         }
@@ -191,7 +191,7 @@ impl Writer {
 }
 
 /// The entry in the answer.
-fn read_entry(result: &LdapResult) -> Held {
+fn read_entry(result: &ReceivedResult) -> Held {
     let value = result.control(POST_READ).or_else(|| result.control(PRE_READ)).unwrap();
     Held::of(&SearchEntry::from_read_entry(value).unwrap())
 }

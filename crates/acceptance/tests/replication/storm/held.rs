@@ -6,7 +6,7 @@ use std::{
 };
 
 use ironbark_client::{
-    Client, Error, Search, SearchEntry,
+    Client, ClientError, Search, SearchEntry,
     proto::{Filter, Scope},
 };
 
@@ -139,7 +139,7 @@ impl Image {
 }
 
 /// Reads entries with all attributes.
-pub(super) async fn find(client: &Client, base: &str, scope: Scope, filter: &str) -> Result<Vec<Held>, Error> {
+pub(super) async fn find(client: &Client, base: &str, scope: Scope, filter: &str) -> Result<Vec<Held>, ClientError> {
     find_with(client, base, scope, filter, &["*", "+"]).await
 }
 
@@ -150,7 +150,7 @@ pub(super) async fn find_with(
     scope: Scope,
     filter: &str,
     attributes: &[&str],
-) -> Result<Vec<Held>, Error> {
+) -> Result<Vec<Held>, ClientError> {
     let filter = Filter::parse(filter.as_bytes(), 10).unwrap();
     let search = Search::new(base, scope, filter).with_attributes(attributes);
     let found = client.search(&search, &[])?.collect().await?;
@@ -158,7 +158,7 @@ pub(super) async fn find_with(
 }
 
 /// Reads everything from each server.
-pub(super) async fn images(addresses: &[String]) -> Result<Vec<Image>, Error> {
+pub(super) async fn images(addresses: &[String]) -> Result<Vec<Image>, ClientError> {
     let mut images = Vec::new();
     for address in addresses {
         let client = connect(address).await?;

@@ -5,7 +5,7 @@ use std::{
     fmt::Write as _,
 };
 
-use ironbark_client::{Error, LdapResult, proto::ModifyOperation};
+use ironbark_client::{ClientError, ReceivedResult, proto::ModifyOperation};
 
 use super::held::{Held, rdn_of, superior_of};
 
@@ -111,7 +111,7 @@ impl Ledger {
         });
     }
 
-    pub(super) fn note_unknown(&mut self, by: usize, request: Request, error: &Error) {
+    pub(super) fn note_unknown(&mut self, by: usize, request: Request, error: &ClientError) {
         self.lines
             .push(format!("client {by}: {} -> {error}", request.describe()));
         let rdn = rdn_of(request.dn()).to_owned();
@@ -123,7 +123,7 @@ impl Ledger {
         self.unknown.insert(rdn);
     }
 
-    pub(super) fn note_refused(&mut self, by: usize, request: &Request, result: &LdapResult) {
+    pub(super) fn note_refused(&mut self, by: usize, request: &Request, result: &ReceivedResult) {
         *self.refused.entry(result.code.0).or_default() += 1;
         self.lines
             .push(format!("client {by}: {} -> {result}", request.describe()));

@@ -1,12 +1,12 @@
 //! A change as LDIF change records, one for each effect. A new name and the changes of values that belong to it are two
 //! records.
 
-use ironbark_ldif::Writer;
+use ironbark_ldif::LdifWriter;
 use ironbark_store::{ChangeRecord, Effect, ValueChange};
 
 /// Appends a comment with number, CSN and author, then the records.
 pub(super) fn put(record: &ChangeRecord, out: &mut Vec<u8>) {
-    let writer = Writer::default();
+    let writer = LdifWriter::default();
     let by = if record.author.is_empty() {
         "anonymous"
     } else {
@@ -44,7 +44,7 @@ pub(super) fn put(record: &ChangeRecord, out: &mut Vec<u8>) {
     }
 }
 
-fn put_modify(writer: Writer, changes: &[ValueChange], out: &mut Vec<u8>) {
+fn put_modify(writer: LdifWriter, changes: &[ValueChange], out: &mut Vec<u8>) {
     out.extend_from_slice(b"changetype: modify\n");
     for change in changes {
         let kind: &[u8] = match change {
@@ -62,7 +62,7 @@ fn put_modify(writer: Writer, changes: &[ValueChange], out: &mut Vec<u8>) {
 }
 
 /// The first comma without escape separates the new RDN from the superior.
-fn put_rename(writer: Writer, new_dn: &str, out: &mut Vec<u8>) {
+fn put_rename(writer: LdifWriter, new_dn: &str, out: &mut Vec<u8>) {
     let mut is_escaped = false;
     let cut = new_dn.bytes().position(|byte| {
         let is_cut = byte == b',' && !is_escaped;

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use ironbark_ldif::{NoFiles, Reader};
+use ironbark_ldif::{LdifReader, NoFiles};
 use ironbark_runtime::Clock;
 
 use crate::shared::shell;
@@ -49,7 +49,7 @@ impl Source<'_> {
             Self::Slapcat(_, suffix) => Ok(Some((*suffix).to_owned())),
             Self::File(path) => {
                 let file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
-                let first = Reader::new(BufReader::new(file), NoFiles).read();
+                let first = LdifReader::new(BufReader::new(file), NoFiles).read();
                 let name = first.ok().flatten().map(|record| String::from_utf8(record.dn));
                 Ok(name.and_then(Result::ok).filter(|name| !name.is_empty()))
             }

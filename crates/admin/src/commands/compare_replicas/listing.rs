@@ -6,7 +6,7 @@ use std::{
     sync::LazyLock,
 };
 
-use ironbark_client::{Client, ConnectSettings, Error, Search, SearchEntry, SearchItem, SearchStream};
+use ironbark_client::{Client, ClientError, ConnectSettings, Search, SearchEntry, SearchItem, SearchStream};
 use ironbark_ldap_proto::{
     Filter, ResultCode, Scope,
     controls::{Control, ManageDsaIt, Subentries},
@@ -221,7 +221,7 @@ impl Replica {
         depth: &Depth,
         mut each: impl FnMut(SearchEntry) -> Result<(), String>,
     ) -> Result<(), String> {
-        let failed = |error: Error| self.failed(&error.to_string());
+        let failed = |error: ClientError| self.failed(&error.to_string());
         for of_subentries in [false, true] {
             let mut stream = self.start(filter, depth, of_subentries).map_err(failed)?;
             while let Some(item) = stream.next().await.map_err(failed)? {
@@ -244,7 +244,7 @@ impl Replica {
         Ok(())
     }
 
-    fn start(&self, filter: &Filter<'_>, depth: &Depth, of_subentries: bool) -> Result<SearchStream, Error> {
+    fn start(&self, filter: &Filter<'_>, depth: &Depth, of_subentries: bool) -> Result<SearchStream, ClientError> {
         let search = Search::new(&self.base, Scope::WholeSubtree, filter.clone());
         let search = search.with_attributes(depth.attributes());
         let referrals = Control::critical(ManageDsaIt);

@@ -1,6 +1,6 @@
 //! The entries of a new directory, as LDIF.
 
-use ironbark_ldif::Writer;
+use ironbark_ldif::LdifWriter;
 
 use super::settings::{Account, Entries, Settings, Users};
 use crate::commands::init::Suffix;
@@ -47,7 +47,7 @@ struct Ldif(Vec<u8>);
 
 impl Ldif {
     fn entry(&mut self, dn: &str, classes: &[&str], attributes: &[(&str, &str)]) {
-        let writer = Writer::default();
+        let writer = LdifWriter::default();
         writer.dn(&mut self.0, dn.as_bytes());
         for class in classes {
             writer.attribute(&mut self.0, b"objectClass", class.as_bytes());

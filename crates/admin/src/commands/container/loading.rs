@@ -7,9 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ironbark_ldif::{FileResolver, LdifError, Reader, Record};
+use ironbark_ldif::{FileResolver, LdifError, LdifReader, LdifRecord};
 use ironbark_model::Dn;
-use ironbark_runtime::StopFlag;
+use ironbark_runtime::SignalFlag;
 
 use super::layout::{Layout, failed};
 use crate::{
@@ -28,7 +28,7 @@ pub(super) struct Loader<'l> {
     pub(super) leaves_entries: bool,
     /// The server in CSNs.
     pub(super) server_id: u16,
-    pub(super) stop: &'l StopFlag,
+    pub(super) stop: &'l SignalFlag,
 }
 
 /// The database that a record is for.
@@ -71,7 +71,7 @@ impl Loader<'_> {
     /// # Errors
     /// Line and reason.
     pub(super) fn records(&self, input: Box<dyn BufRead>, modifies: bool) -> Result<(), String> {
-        let mut reader = Reader::new(input, FileResolver::default());
+        let mut reader = LdifReader::new(input, FileResolver::default());
         if modifies {
             reader = reader.with_modify_by_default();
         }
@@ -142,25 +142,25 @@ impl Loader<'_> {
 
 /// Records with one ahead.
 struct Source<'r> {
-    reader: Reader<'r, FileResolver>,
-    ahead: Option<Record>,
+    reader: LdifReader<'r, FileResolver>,
+    ahead: Option<LdifRecord>,
 }
 
 impl Source<'_> {
-    fn peek(&mut self) -> Result<Option<&Record>, LdifError> {
+    fn peek(&mut self) -> Result<Option<&LdifRecord>, LdifError> {
         if self.ahead.is_none() {
             self.ahead = self.reader.read()?;
         }
         Ok(self.ahead.as_ref())
     }
 
-    fn next(&mut self) -> Result<Option<Record>, LdifError> {
+    fn next(&mut self) -> Result<Option<LdifRecord>, LdifError> {
         self.peek()?;
         Ok(self.ahead.take())
     }
 }
 
-fn target(record: &Record) -> Target {
+fn target(record: &LdifRecord) -> Target {
     let name = String::from_utf8_lossy(&record.dn).to_ascii_lowercase();
     let name: String = name.split_whitespace().collect();
     if name == "cn=config" || name.ends_with(",cn=config") {

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use ironbark_runtime::{StopFlag, process::drop_privileges};
+use ironbark_runtime::{SignalFlag, process::drop_privileges};
 use rustix::process::{getgid, getuid};
 
 use super::{
@@ -26,7 +26,7 @@ pub(super) fn run() -> String {
 
 fn prepare() -> Result<Start, String> {
     // As process 1 of a container, a process without a handler gets no signals.
-    let stop = StopFlag::install().map_err(|error| error.to_string())?;
+    let stop = SignalFlag::install().map_err(|error| error.to_string())?;
     let Read {
         mut given,
         image,

@@ -1,7 +1,7 @@
 //! What the steps of a start share: what was read, and what is told.
 
 use ironbark_runtime::{
-    StopFlag,
+    SignalFlag,
     process::{full_host_name, host_name},
 };
 
@@ -14,7 +14,7 @@ pub(super) struct Start {
     pub(super) facts: Facts,
     pub(super) settings: Settings,
     pub(super) layout: Layout,
-    pub(super) stop: StopFlag,
+    pub(super) stop: SignalFlag,
 }
 
 /// A line for the administrator.

@@ -5,14 +5,14 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use ironbark_advisor::index::{DatabaseStatistics, Index, Kind, SearchStatistics, Term, lines, proposals, words};
 use ironbark_config::{DatabaseConfig, database::IndexKinds};
 use ironbark_directory::filter_without_values;
-use ironbark_model::{CompiledFilter, Filter, Schema, attribute_description::DescriptionError, filter::Step};
+use ironbark_model::{CompiledFilter, Filter, Schema, attribute_description::DescriptionError, filter::FilterStep};
 use ironbark_store::{Plan, View};
 
 /// The attributes that the schema does not have, a line each, with the most similar name.
 pub(super) fn unknown(schema: &Schema, filter: &Filter<'_>) -> String {
     let mut names: Vec<String> = Vec::new();
     for step in filter.steps() {
-        let Step::Enter(item) = step else { continue };
+        let FilterStep::Enter(item) = step else { continue };
         let Some(asked) = attribute(item) else { continue };
         if schema.attribute_description(asked) == Err(DescriptionError::UndefinedType) {
             let name = asked.split(|octet| *octet == b';').next().unwrap_or_default();

@@ -9,7 +9,7 @@ use std::{
     process::ExitCode,
 };
 
-use ironbark_ldif::{Attributes, Writer};
+use ironbark_ldif::{Attributes, LdifWriter};
 
 use super::{
     configuration::Database,
@@ -67,7 +67,7 @@ impl Output {
 
     fn write(&mut self, dn: &str, attributes: &Attributes) {
         self.text.clear();
-        let writer = Writer::default();
+        let writer = LdifWriter::default();
         writer.dn(&mut self.text, dn.as_bytes());
         for (name, value) in attributes {
             writer.attribute(&mut self.text, name, value);

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ironbark_ldif::{Attributes, Change, NoFiles, Reader, Record, RecordKind};
+use ironbark_ldif::{Attributes, LdifChange, LdifReader, LdifRecord, NoFiles, RecordKind};
 
 use super::{
     locking::Roles,
@@ -44,14 +44,14 @@ pub(super) type Each<'e> = dyn FnMut(&[u8], Attributes, u64) -> Result<(), Strin
 /// The file cannot be read, is not LDIF, or has changes instead of entries; or `each` fails.
 pub(super) fn each_record(path: &Path, each: &mut Each<'_>) -> Result<(), String> {
     let file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let mut reader = Reader::new(BufReader::with_capacity(1 << 16, file), NoFiles);
+    let mut reader = LdifReader::new(BufReader::with_capacity(1 << 16, file), NoFiles);
     loop {
         match reader.read() {
             Ok(None) => return Ok(()),
-            Ok(Some(Record { line, dn, kind, .. })) => match kind {
+            Ok(Some(LdifRecord { line, dn, kind, .. })) => match kind {
                 RecordKind::Content(attributes)
                 | RecordKind::Change {
-                    change: Change::Add(attributes),
+                    change: LdifChange::Add(attributes),
                     ..
                 } => each(&dn, attributes, line)?,
                 RecordKind::Change { .. } => {

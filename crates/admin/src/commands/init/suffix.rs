@@ -1,6 +1,6 @@
 //! The suffix of a new directory and its first entries.
 
-use ironbark_ldif::Writer;
+use ironbark_ldif::LdifWriter;
 
 use super::schema;
 use crate::shared::wanted;
@@ -107,7 +107,7 @@ impl Suffix {
 }
 
 fn entry(out: &mut Vec<u8>, dn: &str, classes: &[&str], attributes: &[(String, String)]) {
-    let writer = Writer::default();
+    let writer = LdifWriter::default();
     writer.dn(out, dn.as_bytes());
     for class in classes {
         writer.attribute(out, b"objectClass", class.as_bytes());

@@ -8,7 +8,7 @@ use std::{
 };
 
 use ironbark_directory::stamp::StampBlock;
-use ironbark_ldif::{FileResolver, Item, RecordLines, Resolver as _, Value};
+use ironbark_ldif::{FileResolver, Item, LdifValue, RecordLines, Resolver as _};
 use ironbark_model::{
     AttributeDescription, Dn, ResultCode, Schema,
     schema::{
@@ -199,8 +199,8 @@ impl Assembler {
                 Some(Item::Separator) => return Err(unparsable("<= str2entry: a line with a dash alone", place)),
             };
             let value = match found.value {
-                Value::Plain(value) => Cow::Borrowed(value),
-                Value::Url(url) => {
+                LdifValue::Plain(value) => Cow::Borrowed(value),
+                LdifValue::Url(url) => {
                     let value = FileResolver::default().value(&String::from_utf8_lossy(url));
                     Cow::Owned(value.map_err(|reason| {
                         unparsable(

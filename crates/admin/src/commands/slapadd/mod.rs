@@ -20,7 +20,7 @@ use std::{
 
 use ironbark_config::DatabaseConfig;
 use ironbark_directory::{open::OpenDatabase, stamp::StampBlock};
-use ironbark_ldif::{FileResolver, Reader, Resolver as _};
+use ironbark_ldif::{FileResolver, LdifReader, Resolver as _};
 use ironbark_runtime::available_cores;
 use ironbark_store::{Database, StoreError};
 
@@ -450,7 +450,7 @@ impl Load<'_> {
                 return Err(refused_text(&refused));
             }
         };
-        let mut records = Reader::new(file, FileResolver::default());
+        let mut records = LdifReader::new(file, FileResolver::default());
         let url: Arc<str> = url.into();
         let mut inner = 0;
         loop {

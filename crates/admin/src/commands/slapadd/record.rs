@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use ironbark_directory::stamp::StampBlock;
-use ironbark_ldif::{Line, Record, RecordKind, RecordLines, Start, Value};
+use ironbark_ldif::{LdifLine, LdifRecord, LdifValue, RecordKind, RecordLines, Start};
 use ironbark_model::{Dn, Entry};
 use ironbark_store::{PreparedEntry, Preparer, Preparers, Unprepared};
 
@@ -107,7 +107,7 @@ impl RecordReader {
                     return;
                 }
                 Ok(Start::Include(include)) => {
-                    let (Value::Plain(url) | Value::Url(url)) = include.value;
+                    let (LdifValue::Plain(url) | LdifValue::Url(url)) = include.value;
                     let url = String::from_utf8_lossy(url).into_owned();
                     if include.number >= self.plan.first_line {
                         out.push(Item::Include {
@@ -129,7 +129,7 @@ impl RecordReader {
     /// Reads a record of an included file.
     pub(super) fn read_included(
         &mut self,
-        record: &Record,
+        record: &LdifRecord,
         url: &Arc<str>,
         stamp: &StampBlock,
         count: u32,
@@ -148,7 +148,7 @@ impl RecordReader {
         }
     }
 
-    fn included<'r>(&mut self, record: &'r Record, place: &Place) -> Result<Draft<'r>, Refused> {
+    fn included<'r>(&mut self, record: &'r LdifRecord, place: &Place) -> Result<Draft<'r>, Refused> {
         let attributes = match &record.kind {
             RecordKind::Content(attributes) => attributes,
             RecordKind::Change { .. } => {
@@ -168,14 +168,14 @@ impl RecordReader {
 
     fn entry(
         &mut self,
-        dn: Line<'_>,
+        dn: LdifLine<'_>,
         lines: &mut RecordLines<'_>,
         line: u64,
         stamp: &StampBlock,
         count: u32,
     ) -> Result<Ready, Refused> {
         let place = Place { line, url: None };
-        let (Value::Plain(text) | Value::Url(text)) = dn.value;
+        let (LdifValue::Plain(text) | LdifValue::Url(text)) = dn.value;
         let mut draft = Draft::new(self.assembler.name(text, &place)?);
         let read = self.assembler.attributes(&mut draft, lines, &place);
         self.first_refusal(&draft, &place, read)?;

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_ldap_proto::{
-    AddRequest, Attribute, List, MessageId, Request,
+    AddRequest, List, MessageId, PartialAttribute, Request,
     controls::{Control, RelaxRules},
     message::encode_request,
 };
@@ -75,7 +75,7 @@ impl Remote {
         let attributes: Vec<_> = texts
             .iter()
             .zip(&values)
-            .map(|(text, values)| Attribute {
+            .map(|(text, values)| PartialAttribute {
                 description: text.as_bytes(),
                 values: List::new(values),
             })

@@ -12,7 +12,7 @@ use std::{
 };
 
 use ironbark_config::DatabaseConfig;
-use ironbark_ldif::{Wrap, Writer};
+use ironbark_ldif::{LdifWriter, Wrap};
 use ironbark_runtime::available_cores;
 use ironbark_store::StoreError;
 
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
                 .0;
         }
     };
-    match write(&mut options, Writer { wrap }) {
+    match write(&mut options, LdifWriter { wrap }) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(Ended::ByReader) => ExitCode::from(READER_ENDED),
@@ -94,7 +94,7 @@ impl From<StoreError> for Ended {
 }
 
 /// Writes the selected entries. False: some entries could not be read, and it continued.
-fn write(options: &mut Options, writer: Writer) -> Result<bool, Ended> {
+fn write(options: &mut Options, writer: LdifWriter) -> Result<bool, Ended> {
     Selection::base_of(options)?;
     if config_database::is_chosen(options) {
         let mut out = Output::new(options)?;
@@ -154,7 +154,7 @@ impl Output {
 /// The state of a dump.
 struct Dump<'o> {
     options: &'o Options,
-    writer: Writer,
+    writer: LdifWriter,
     selection: Selection,
     out: Output,
     progress: Progress,

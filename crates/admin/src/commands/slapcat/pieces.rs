@@ -3,7 +3,7 @@
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use ironbark_ldif::Writer;
+use ironbark_ldif::LdifWriter;
 use ironbark_store::{Database, EntryId, Snapshot, StoreError};
 
 use super::text::EntryText;
@@ -12,7 +12,7 @@ use crate::shared::filter::{Part, Selection};
 /// The contents and the form of the output.
 #[derive(Clone, Copy)]
 pub(super) struct Job<'j> {
-    pub(super) writer: Writer,
+    pub(super) writer: LdifWriter,
     pub(super) selection: &'j Selection,
     pub(super) part: Part,
     /// `-v`: the ID of each entry.

@@ -2,13 +2,13 @@
 
 use std::ops::{ControlFlow, Range};
 
-use ironbark_ldif::Writer;
+use ironbark_ldif::LdifWriter;
 use ironbark_model::number_map::NumberMap;
 use ironbark_store::{EntryId, Record, RecordAttribute, StoreError, View};
 
 /// Makes the text of the entries of one snapshot.
 pub(super) struct EntryText {
-    writer: Writer,
+    writer: LdifWriter,
     /// The place in `texts` of a shared set's lines, by [`RecordAttribute::shared_set`].
     sets: NumberMap<Range<usize>>,
     texts: Vec<u8>,
@@ -28,7 +28,7 @@ impl EntryText {
     ///
     /// # Errors
     /// The storage failed.
-    pub(super) fn new(writer: Writer, view: &View<'_>) -> Result<Self, StoreError> {
+    pub(super) fn new(writer: LdifWriter, view: &View<'_>) -> Result<Self, StoreError> {
         Ok(Self {
             context: context(writer, view)?,
             writer,
@@ -93,7 +93,7 @@ impl EntryText {
 }
 
 /// The `contextCSN` of a database with a context vector. The first suffix entry shows it.
-fn context(writer: Writer, view: &View<'_>) -> Result<Option<(EntryId, Vec<u8>)>, StoreError> {
+fn context(writer: LdifWriter, view: &View<'_>) -> Result<Option<(EntryId, Vec<u8>)>, StoreError> {
     let Some((id, vector)) = view.shown_context()? else {
         return Ok(None);
     };
@@ -104,7 +104,7 @@ fn context(writer: Writer, view: &View<'_>) -> Result<Option<(EntryId, Vec<u8>)>
     Ok(Some((id, lines)))
 }
 
-fn put_values(writer: Writer, attribute: &RecordAttribute<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
+fn put_values(writer: LdifWriter, attribute: &RecordAttribute<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
     attribute.for_each(&mut |value| {
         writer.attribute(out, attribute.name(), value);
         ControlFlow::Continue(())

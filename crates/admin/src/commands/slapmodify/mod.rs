@@ -17,12 +17,14 @@ use ironbark_config::{
 };
 use ironbark_directory::{Factories, OpenOptions, Service, open, overlay::Overlay};
 use ironbark_ldap_proto::{
-    AddRequest, Attribute, EncodeControl, List, MessageId, Modification, ModifyDnRequest, ModifyOperation,
-    ModifyRequest, Request,
+    AddRequest, EncodeControl, List, MessageId, ModifyChange, ModifyDnRequest, ModifyOperation, ModifyRequest,
+    PartialAttribute, Request,
     controls::{Control as Attached, NoOp, RelaxRules},
     message::encode_request,
 };
-use ironbark_ldif::{Change, FileResolver, LdifError, LdifErrorKind, ModifyKind, Reader, Record, RecordKind};
+use ironbark_ldif::{
+    FileResolver, LdifChange, LdifError, LdifErrorKind, LdifReader, LdifRecord, ModifyKind, RecordKind,
+};
 use ironbark_model::{Dn, ResultCode, Schema};
 use ironbark_runtime::{Clock, Randomness};
 
@@ -103,14 +105,14 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
             Box::new(BufReader::with_capacity(1 << 18, file))
         }
     };
-    let mut reader = Reader::new(input, FileResolver::default()).with_modify_by_default();
+    let mut reader = LdifReader::new(input, FileResolver::default()).with_modify_by_default();
     apply(options, settings, &chosen, &mut || reader.read().and_then(changes_only))
 }
 
 /// As in slapd, a record without changetype is a modification, never an entry to add.
-fn changes_only(record: Option<Record>) -> Result<Option<Record>, LdifError> {
+fn changes_only(record: Option<LdifRecord>) -> Result<Option<LdifRecord>, LdifError> {
     match record {
-        Some(Record {
+        Some(LdifRecord {
             line,
             kind: RecordKind::Content(_),
             ..
@@ -313,7 +315,7 @@ impl Changes<'_> {
     }
 
     /// Hands a record to the writer of its database. Returns the reason if that was not possible.
-    fn one(&mut self, record: &Record) -> Result<Option<Refused>, String> {
+    fn one(&mut self, record: &LdifRecord) -> Result<Option<Refused>, String> {
         let named = |text: &str| {
             let shown = String::from_utf8_lossy(&record.dn);
             Some(format!("slapmodify: dn=\"{shown}\" (line={}): {text}", record.line))
@@ -381,14 +383,14 @@ impl Changes<'_> {
     }
 
     /// Encodes the record's operation into the request. Returns the operation's name.
-    fn encode(&mut self, record: &Record) -> &'static str {
+    fn encode(&mut self, record: &LdifRecord) -> &'static str {
         let dn = record.dn.as_slice();
         match &record.kind {
             RecordKind::Content(attributes) => self.add(dn, attributes, &[]),
             RecordKind::Change { controls, change } => match change {
-                Change::Add(attributes) => self.add(dn, attributes, controls),
-                Change::Delete => self.put("delete", &Request::Delete(dn), controls),
-                Change::ModifyDn {
+                LdifChange::Add(attributes) => self.add(dn, attributes, controls),
+                LdifChange::Delete => self.put("delete", &Request::Delete(dn), controls),
+                LdifChange::ModifyDn {
                     new_rdn,
                     delete_old_rdn,
                     new_superior,
@@ -401,7 +403,7 @@ impl Changes<'_> {
                     };
                     self.put("modrdn", &Request::ModifyDn(request), controls)
                 }
-                Change::Modify(modifications) => {
+                LdifChange::Modify(modifications) => {
                     let values: Vec<Vec<&[u8]>> = modifications
                         .iter()
                         .map(|modification| modification.values.iter().map(Vec::as_slice).collect())
@@ -409,7 +411,7 @@ impl Changes<'_> {
                     let changes: Vec<_> = modifications
                         .iter()
                         .zip(&values)
-                        .map(|(modification, values)| Modification {
+                        .map(|(modification, values)| ModifyChange {
                             operation: match modification.kind {
                                 ModifyKind::Add => ModifyOperation::Add,
                                 ModifyKind::Delete => ModifyOperation::Delete,
@@ -430,7 +432,12 @@ impl Changes<'_> {
         }
     }
 
-    fn add(&mut self, dn: &[u8], pairs: &[(Vec<u8>, Vec<u8>)], controls: &[ironbark_ldif::Control]) -> &'static str {
+    fn add(
+        &mut self,
+        dn: &[u8],
+        pairs: &[(Vec<u8>, Vec<u8>)],
+        controls: &[ironbark_ldif::LdifControl],
+    ) -> &'static str {
         let mut grouped: Vec<(&[u8], Vec<&[u8]>)> = Vec::new();
         for (name, value) in pairs {
             match grouped.iter_mut().find(|(found, _)| found.eq_ignore_ascii_case(name)) {
@@ -440,7 +447,7 @@ impl Changes<'_> {
         }
         let attributes: Vec<_> = grouped
             .iter()
-            .map(|(name, values)| Attribute {
+            .map(|(name, values)| PartialAttribute {
                 description: name,
                 values: List::new(values),
             })
@@ -453,10 +460,15 @@ impl Changes<'_> {
     }
 
     /// Relax Rules allow the operational attributes of a dump to be written.
-    fn put(&mut self, word: &'static str, request: &Request<'_>, controls: &[ironbark_ldif::Control]) -> &'static str {
+    fn put(
+        &mut self,
+        word: &'static str,
+        request: &Request<'_>,
+        controls: &[ironbark_ldif::LdifControl],
+    ) -> &'static str {
         self.next_id = self.next_id.checked_add(1).unwrap_or(1);
         let id = MessageId::new(self.next_id).unwrap_or_default();
-        let own: Vec<LdifControl<'_>> = controls.iter().map(LdifControl).collect();
+        let own: Vec<RecordControl<'_>> = controls.iter().map(RecordControl).collect();
         let relax = Attached {
             critical: true,
             value: RelaxRules,
@@ -479,9 +491,9 @@ impl Changes<'_> {
 }
 
 /// A `control:` line on its way into a request.
-struct LdifControl<'a>(&'a ironbark_ldif::Control);
+struct RecordControl<'a>(&'a ironbark_ldif::LdifControl);
 
-impl EncodeControl for LdifControl<'_> {
+impl EncodeControl for RecordControl<'_> {
     fn oid(&self) -> &[u8] {
         self.0.oid.as_bytes()
     }

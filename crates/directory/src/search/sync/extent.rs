@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_model::filter::compiled::Node;
+use ironbark_model::filter::compiled::FilterNode;
 
 use super::{Phase, Sync, session::suffix_of};
 use crate::{
@@ -22,7 +22,7 @@ impl SearchRun {
     /// `e-syncRefreshRequired`: it no longer does. What is told to one that does would leave it wrong.
     pub(super) fn note_extent(&mut self, step: &mut Step<'_>) -> Result<(), OperationError> {
         let is_any = match self.filter.nodes.as_slice() {
-            [Node::Present(slot)] => self.filter.slot(*slot) == Some(&self.configuration.well_known.object_class),
+            [FilterNode::Present(slot)] => self.filter.slot(*slot) == Some(&self.configuration.well_known.object_class),
             _ => false,
         };
         let Some(sync) = self.sync_mut().filter(|sync| sync.notices.is_none()) else {
