@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 /// The class of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Class {
+pub enum FindingClass {
     /// The setting is wrong and cannot be loaded.
     Wrong,
     /// Ironbark does not know it, or does not have it yet.
@@ -19,7 +19,7 @@ pub enum Class {
     Old,
 }
 
-impl Class {
+impl FindingClass {
     /// All of them, in the order of a summary.
     pub const ALL: [Self; 6] = [
         Self::Wrong,
@@ -45,7 +45,7 @@ impl Class {
 
 /// The place of a finding.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Place {
+pub struct FindingPlace {
     /// The order of entries of cn=config; 0 elsewhere.
     pub order: usize,
     /// The file, or the directory as a whole.
@@ -56,7 +56,7 @@ pub struct Place {
     pub dn: Option<String>,
 }
 
-impl Place {
+impl FindingPlace {
     /// A line of a file; 0: the file as a whole.
     pub fn in_file(file: impl Into<String>, line: u32) -> Self {
         Self {
@@ -72,9 +72,9 @@ impl Place {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
     /// What kind of thing it is.
-    pub class: Class,
+    pub class: FindingClass,
     /// Where it stands.
-    pub place: Place,
+    pub place: FindingPlace,
     /// The keyword or the attribute.
     pub setting: String,
     /// The reason, as a clause without a period.
@@ -96,7 +96,14 @@ impl Findings {
     }
 
     /// Adds a finding about a configuration that still loads.
-    pub fn note(&mut self, class: Class, place: Place, setting: &str, reason: String, advice: impl Into<String>) {
+    pub fn note(
+        &mut self,
+        class: FindingClass,
+        place: FindingPlace,
+        setting: &str,
+        reason: String,
+        advice: impl Into<String>,
+    ) {
         self.add(Finding {
             class,
             place,
@@ -125,11 +132,11 @@ impl Findings {
 
     /// Whether anything is unsafe.
     pub fn is_unsafe(&self) -> bool {
-        self.count(Class::Unsafe) > 0
+        self.count(FindingClass::Unsafe) > 0
     }
 
     /// The number of findings of a class.
-    pub fn count(&self, class: Class) -> usize {
+    pub fn count(&self, class: FindingClass) -> usize {
         self.0.iter().filter(|finding| finding.class == class).count()
     }
 }
@@ -147,14 +154,14 @@ mod tests {
     fn findings_are_sorted_by_place_and_each_is_there_once() {
         let mut findings = Findings::default();
         for (line, class) in [
-            (10, Class::Old),
-            (2, Class::Wrong),
-            (10, Class::Unsafe),
-            (10, Class::Old),
+            (10, FindingClass::Old),
+            (2, FindingClass::Wrong),
+            (10, FindingClass::Unsafe),
+            (10, FindingClass::Old),
         ] {
             findings.note(
                 class,
-                Place::in_file("slapd.conf", line),
+                FindingPlace::in_file("slapd.conf", line),
                 "rootpw",
                 "why".to_owned(),
                 "",
@@ -162,11 +169,18 @@ mod tests {
         }
         findings.sort();
         let shown: Vec<_> = findings.iter().map(|one| (one.place.line, one.class)).collect();
-        assert_eq!(shown, [(2, Class::Wrong), (10, Class::Unsafe), (10, Class::Old)]);
+        assert_eq!(
+            shown,
+            [
+                (2, FindingClass::Wrong),
+                (10, FindingClass::Unsafe),
+                (10, FindingClass::Old)
+            ]
+        );
         assert!(findings.loads() && findings.is_unsafe());
         findings.add(Finding {
-            class: Class::Unknown,
-            place: Place::in_file("slapd.conf", 0),
+            class: FindingClass::Unknown,
+            place: FindingPlace::in_file("slapd.conf", 0),
             setting: "rootpw".to_owned(),
             reason: "why".to_owned(),
             advice: String::new(),

@@ -12,7 +12,7 @@ pub const THRESHOLD: u64 = 100;
 
 /// The kind of an index. Earlier kinds are preferred for a conjunction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Kind {
+pub enum IndexType {
     /// `eq`. It serves order too.
     Equality,
     /// `sub`.
@@ -29,7 +29,7 @@ pub struct Term {
     /// The attribute type's name.
     pub attribute: String,
     /// The kind of match that it serves.
-    pub kind: Kind,
+    pub kind: IndexType,
 }
 
 /// A configured index, and how many searches have used it.
@@ -93,7 +93,7 @@ impl Proposal {
     }
 }
 
-impl Kind {
+impl IndexType {
     /// The kind of index for a kind of match, by its word in the log.
     pub fn of_match(word: &str) -> Option<Self> {
         Some(match word {
@@ -130,7 +130,7 @@ impl Index {
         let (attribute, kind, uses) = (words.next()?, words.next()?, words.next()?);
         let term = Term {
             attribute: attribute.to_owned(),
-            kind: Kind::of_word(kind)?,
+            kind: IndexType::of_word(kind)?,
         };
         Some(Self {
             term,
@@ -145,9 +145,9 @@ pub struct IndexLine {
     /// The attribute type's name.
     pub attribute: String,
     /// The existing kinds. Empty: the line is new.
-    pub before: BTreeSet<Kind>,
+    pub before: BTreeSet<IndexType>,
     /// The existing kinds and those that would pay.
-    pub after: BTreeSet<Kind>,
+    pub after: BTreeSet<IndexType>,
 }
 
 impl IndexLine {
@@ -158,22 +158,22 @@ impl IndexLine {
 }
 
 /// `eq,pres`.
-pub fn words(kinds: &BTreeSet<Kind>) -> String {
+pub fn words(kinds: &BTreeSet<IndexType>) -> String {
     kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(",")
 }
 
 /// The lines of proposals. An attribute has one line, so an existing line is replaced.
 pub fn lines(database: &DatabaseStatistics, proposals: &[Proposal]) -> Vec<IndexLine> {
-    let mut wanted: BTreeMap<&str, BTreeSet<Kind>> = BTreeMap::new();
+    let mut wanted: BTreeMap<&str, BTreeSet<IndexType>> = BTreeMap::new();
     for term in proposals.iter().flat_map(|proposal| &proposal.indexes) {
         wanted.entry(&term.attribute).or_default().insert(term.kind);
     }
-    let line = |(attribute, kinds): (&str, BTreeSet<Kind>)| {
+    let line = |(attribute, kinds): (&str, BTreeSet<IndexType>)| {
         let present = database
             .indexes
             .iter()
             .filter(|index| index.term.attribute.eq_ignore_ascii_case(attribute));
-        let before: BTreeSet<Kind> = present.map(|index| index.term.kind).collect();
+        let before: BTreeSet<IndexType> = present.map(|index| index.term.kind).collect();
         IndexLine {
             attribute: attribute.to_owned(),
             after: &before | &kinds,
@@ -212,18 +212,18 @@ fn type_of(attribute: &[u8]) -> &[u8] {
 }
 
 /// The attribute and the kind of index that serve an item.
-fn term_of<'f>(item: &'f Filter<'_>) -> Option<(&'f [u8], Kind)> {
+fn term_of<'f>(item: &'f Filter<'_>) -> Option<(&'f [u8], IndexType)> {
     Some(match item {
         Filter::Equality(item) | Filter::GreaterOrEqual(item) | Filter::LessOrEqual(item) => {
-            (&*item.attribute, Kind::Equality)
+            (&*item.attribute, IndexType::Equality)
         }
-        Filter::Approx(item) => (&*item.attribute, Kind::Approximate),
-        Filter::Substrings { attribute, .. } => (&**attribute, Kind::Substring),
-        Filter::Present(attribute) => (&**attribute, Kind::Presence),
+        Filter::Approx(item) => (&*item.attribute, IndexType::Approximate),
+        Filter::Substrings { attribute, .. } => (&**attribute, IndexType::Substring),
+        Filter::Present(attribute) => (&**attribute, IndexType::Presence),
         Filter::Extensible {
             attribute: Some(attribute),
             ..
-        } => (&**attribute, Kind::Equality),
+        } => (&**attribute, IndexType::Equality),
         Filter::And(_) | Filter::Or(_) | Filter::Not(_) | Filter::Extensible { attribute: None, .. } => return None,
     })
 }
@@ -357,7 +357,7 @@ fn best(operands: impl Iterator<Item = Lack>, improves: bool) -> Lack {
 }
 
 /// The lack of an item. An item that the planner did not look up gives no information.
-fn of_item(attribute: &[u8], kind: Kind, terms: &[(Term, bool)]) -> Lack {
+fn of_item(attribute: &[u8], kind: IndexType, terms: &[(Term, bool)]) -> Lack {
     let name = type_of(attribute);
     let same = |term: &Term| term.kind == kind && term.attribute.as_bytes().eq_ignore_ascii_case(name);
     match terms.iter().find(|(term, _)| same(term)) {
@@ -370,8 +370,8 @@ fn of_item(attribute: &[u8], kind: Kind, terms: &[(Term, bool)]) -> Lack {
 mod tests {
     use super::*;
 
-    fn asked(filter: &str, terms: &[(&str, Kind, bool)]) -> SearchStatistics {
-        let term = |&(attribute, kind, indexed): &(&str, Kind, bool)| {
+    fn asked(filter: &str, terms: &[(&str, IndexType, bool)]) -> SearchStatistics {
+        let term = |&(attribute, kind, indexed): &(&str, IndexType, bool)| {
             let attribute = attribute.to_owned();
             (Term { attribute, kind }, indexed)
         };
@@ -384,7 +384,7 @@ mod tests {
         }
     }
 
-    fn wanted_of(filter: &str, terms: &[(&str, Kind, bool)]) -> String {
+    fn wanted_of(filter: &str, terms: &[(&str, IndexType, bool)]) -> String {
         let words = |term: &Term| format!("{} {}", term.attribute, term.kind.word());
         let wanted = wanted(&asked(filter, terms)).unwrap_or_default();
         wanted.iter().map(words).collect::<Vec<_>>().join(", ")
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn the_structure_of_a_filter_decides() {
-        use Kind::{Equality, Presence, Substring};
+        use IndexType::{Equality, Presence, Substring};
         let (sn, mail, class) = (
             ("sn", Equality, false),
             ("mail", Substring, false),
@@ -427,10 +427,10 @@ mod tests {
 
     #[test]
     fn filters_that_want_the_same_index_are_added_up_and_the_greatest_gain_comes_first() {
-        let (sn, mail) = (("sn", Kind::Equality, false), ("mail", Kind::Equality, false));
+        let (sn, mail) = (("sn", IndexType::Equality, false), ("mail", IndexType::Equality, false));
         let mut small = asked("(mail=?)", &[mail]);
         small.candidates = Some(2_000);
-        let mut cheap = asked("(mail=?)", &[("l", Kind::Equality, false)]);
+        let mut cheap = asked("(mail=?)", &[("l", IndexType::Equality, false)]);
         cheap.candidates = Some(200);
         let database = DatabaseStatistics {
             suffix: "dc=a".to_owned(),
@@ -452,7 +452,7 @@ mod tests {
         let index = Index::parse("uid eq 17").unwrap();
         assert_eq!(
             (index.term.attribute.as_str(), index.term.kind, index.uses),
-            ("uid", Kind::Equality, 17)
+            ("uid", IndexType::Equality, 17)
         );
         assert_eq!(Index::parse("uid eq"), None);
         assert_eq!(Index::parse("uid other 1"), None);

@@ -12,7 +12,7 @@ mod review;
 mod written;
 
 pub use error::ReviewError;
-pub use finding::{Class, Finding, Findings, Place};
+pub use finding::{Finding, FindingClass, FindingPlace, Findings};
 pub use masked::{masked_configuration, masked_findings};
 pub use review::review;
 pub use written::WrittenConfiguration;

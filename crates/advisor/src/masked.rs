@@ -7,7 +7,7 @@ use ironbark_config::{
     secret::{MASK, masked},
 };
 
-use crate::{Class, Findings, review::secrets::holds_secret, written::WrittenConfiguration};
+use crate::{FindingClass, Findings, review::secrets::holds_secret, written::WrittenConfiguration};
 
 /// The statements as lines, without comments, secrets and schema definitions. The values of statements that are not
 /// understood are left out: nobody knows what they hold.
@@ -45,7 +45,7 @@ pub fn masked_findings(findings: &Findings) -> Findings {
     let mut masked = Findings::default();
     for finding in findings.iter() {
         let mut finding = finding.clone();
-        if finding.class == Class::Wrong {
+        if finding.class == FindingClass::Wrong {
             finding.reason = without_quoted(&finding.reason);
         }
         masked.add(finding);

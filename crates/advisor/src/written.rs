@@ -6,18 +6,18 @@ use std::{
 };
 
 use ironbark_config::{
-    Configuration, DatabaseConfig, Disk, Notice, Registry, Survey, Surveyed, SurveyedSection,
+    DatabaseConfig, Disk, LoadedConfiguration, Notice, Registry, Survey, Surveyed, SurveyedSection,
     olc::{self, Folder, FolderError},
     parts::Part,
 };
 use ironbark_model::schema::Source;
 
-use crate::{error::ReviewError, finding::Place};
+use crate::{error::ReviewError, finding::FindingPlace};
 
 /// A configuration, and the places of its parts.
 #[derive(Debug)]
 pub struct WrittenConfiguration {
-    pub(crate) configuration: Configuration,
+    pub(crate) configuration: LoadedConfiguration,
     pub(crate) statements: Vec<Surveyed>,
     /// Errors that belong to no statement.
     pub(crate) errors: Vec<ironbark_config::ConfigError>,
@@ -127,7 +127,7 @@ impl WrittenConfiguration {
     }
 
     /// The place of a statement or an entry.
-    pub(crate) fn place(&self, source: &Source) -> Place {
+    pub(crate) fn place(&self, source: &Source) -> FindingPlace {
         if source.line == 0 {
             return self.whole();
         }
@@ -140,7 +140,7 @@ impl WrittenConfiguration {
             [one] => Some(one),
             all => all.iter().find(|entry| entry.line == source.line),
         });
-        Place {
+        FindingPlace {
             order: entry.map_or(0, |entry| entry.order),
             dn: entry.map(|entry| entry.dn.clone()),
             file,
@@ -164,12 +164,12 @@ impl WrittenConfiguration {
     }
 
     /// The configuration as a whole.
-    pub(crate) fn whole(&self) -> Place {
-        Place::in_file(self.main.clone(), 0)
+    pub(crate) fn whole(&self) -> FindingPlace {
+        FindingPlace::in_file(self.main.clone(), 0)
     }
 
     /// The place of a database's declaration.
-    pub(crate) fn database(&self, position: usize) -> Place {
+    pub(crate) fn database(&self, position: usize) -> FindingPlace {
         let found = self.configuration.databases.get(position);
         found.map_or_else(|| self.whole(), |database| self.place(&database.location))
     }

@@ -30,8 +30,8 @@ mod tls;
 pub use client::Client;
 pub use error::ClientError;
 pub use ironbark_config::connection::{
-    BindMethod, BindSettings, ChannelBinding, ConnectSettings, CrlCheck, Keepalive, RequireCertificate, RequireSan,
-    SecurityFlags, SecurityProperties, SocketSettings, StartTls, TlsSettings,
+    BindMethod, BindSecurityProperties, BindSettings, ChannelBindingType, ConnectSettings, Keepalive,
+    RequireCertificate, RequireSan, SecurityFlags, ServerCrlCheck, SocketSettings, StartTls, TlsSettings,
 };
 pub use ironbark_config::database::Secret;
 pub use ironbark_ldap_proto as proto;

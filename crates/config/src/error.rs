@@ -33,7 +33,7 @@ pub enum ConfigError {
         /// First physical line of the statement.
         location: Source,
         /// What is refused.
-        subject: Subject,
+        subject: ErrorSubject,
         /// Why.
         error: SettingError,
     },
@@ -74,7 +74,7 @@ pub enum SettingError {
 
 /// What an error or a notice is about. Displayed, it is the beginning of a message: `<keyword> `, or nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Subject {
+pub enum ErrorSubject {
     /// A statement, by its keyword as written; in cn=config the attribute.
     Setting(String),
     /// An overlay with all its settings. The text names it.
@@ -126,7 +126,7 @@ impl ConfigError {
     pub fn of_setting(location: &Source, keyword: &str, error: impl Into<SettingError>) -> Self {
         Self::Refused {
             location: location.clone(),
-            subject: Subject::Setting(keyword.to_owned()),
+            subject: ErrorSubject::Setting(keyword.to_owned()),
             error: error.into(),
         }
     }
@@ -135,7 +135,7 @@ impl ConfigError {
     pub fn of_overlay(location: &Source, error: impl Into<SettingError>) -> Self {
         Self::Refused {
             location: location.clone(),
-            subject: Subject::Overlay,
+            subject: ErrorSubject::Overlay,
             error: error.into(),
         }
     }
@@ -144,7 +144,7 @@ impl ConfigError {
     pub(crate) fn of_line(location: &Source, error: impl Into<SettingError>) -> Self {
         Self::Refused {
             location: location.clone(),
-            subject: Subject::Line,
+            subject: ErrorSubject::Line,
             error: error.into(),
         }
     }
@@ -192,7 +192,7 @@ impl From<&str> for SettingError {
     }
 }
 
-impl fmt::Display for Subject {
+impl fmt::Display for ErrorSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Setting(keyword) => write!(f, "<{keyword}> "),
@@ -210,7 +210,7 @@ pub struct Notice {
     /// The statement it is about.
     pub location: Source,
     /// The part that it is about.
-    pub subject: Subject,
+    pub subject: ErrorSubject,
     /// One line, without the subject.
     pub text: String,
     /// Why the log says it.

@@ -3,10 +3,10 @@
 use std::{borrow::Cow, path::Path};
 
 use crate::{
-    Configuration, Memory, Registry,
+    LoadedConfiguration, MemoryFiles, Registry,
     entry_files::{self, EntryFile},
     help, load,
-    olc::{self, Kind, Tree},
+    olc::{self, OlcKind, Tree},
     survey,
 };
 
@@ -97,11 +97,11 @@ pub fn config_entry(data: &[u8], registry: &Registry) {
 fn tree_with(entry: EntryFile, registry: &Registry) -> Option<Tree> {
     let node = olc::node_of_file(registry.base_schema(), Path::new("fuzz.ldif"), entry, &mut Vec::new()).ok()?;
     let text = "database null\nsuffix cn=x\noverlay memberof\n";
-    let mut tree = olc::render(&load("slapd.conf", &Memory::file("slapd.conf", text), registry).ok()?);
+    let mut tree = olc::render(&load("slapd.conf", &MemoryFiles::file("slapd.conf", text), registry).ok()?);
     match node.kind()? {
-        Kind::Global => tree.root.attributes = node.attributes,
-        Kind::Overlay => tree.root.children.last_mut()?.children = vec![node],
-        Kind::Database => {
+        OlcKind::Global => tree.root.attributes = node.attributes,
+        OlcKind::Overlay => tree.root.children.last_mut()?.children = vec![node],
+        OlcKind::Database => {
             tree.root.children.pop();
             tree.root.children.push(node);
         }
@@ -114,7 +114,7 @@ fn tree_with(entry: EntryFile, registry: &Registry) -> Option<Tree> {
 }
 
 fn configuration(text: &[u8], registry: &Registry) {
-    let files = Memory::file("slapd.conf", text);
+    let files = MemoryFiles::file("slapd.conf", text);
     let surveyed = survey("slapd.conf", &files, registry);
     let all = surveyed.statements.iter();
     let refused = all.filter(|statement| statement.refusal.is_some()).count() + surveyed.errors.len();
@@ -130,7 +130,7 @@ fn configuration(text: &[u8], registry: &Registry) {
 }
 
 /// Checks that the tree written to slapd.d loads with the same meaning, and so does the file made from it.
-fn round_trip(configuration: &Configuration) {
+fn round_trip(configuration: &LoadedConfiguration) {
     let tree = olc::render(configuration);
     let text = olc::slapd_conf(&tree);
     let again = olc::load(&tree).map(|again| olc::slapd_conf(&olc::render(&again)));

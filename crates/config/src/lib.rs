@@ -51,20 +51,20 @@ pub use database::{
     CheckpointInterval, DatabaseConfig, EnvironmentFlags, IndexKinds, IndexSetting, MdbConfig, Require, Restrict,
     Secret, SecurityFactors, Subordinate,
 };
-pub use error::{ConfigError, Notice, NoticeKind, SettingError, Subject};
+pub use error::{ConfigError, ErrorSubject, Notice, NoticeKind, SettingError};
 pub use global::{
-    Allow, AuthzPolicy, AuthzRegexp, BindFailureLimit, ChannelBinding, CrlCheck, Disallow, GlobalConfig, LogFileFormat,
-    LogRotation, MAX_FILTER_DEPTH, Network, ProtocolVersion, SaslConfig, SaslMechanisms, SecurityFlags,
+    Allow, AuthzPolicy, AuthzRegexp, BindFailureLimit, ChannelBinding, ClientCrlCheck, Disallow, GlobalConfig,
+    LogFileFormat, LogRotation, MAX_FILTER_DEPTH, Network, ProtocolVersion, SaslConfig, SaslMechanisms, SecurityFlags,
     SecurityProperties, ServerId, TlsConfig, VerifyClient,
 };
-pub use load::{Configuration, load};
+pub use load::{LoadedConfiguration, load};
 pub use log_level::LogLevel;
 pub use operations::Operations;
 pub use overlay::OverlayConfig;
-pub use reader::{Disk, FileSource, Memory};
+pub use reader::{Disk, FileSource, MemoryFiles};
 pub use reference::{help, reference_markdown, statement_text};
 pub use registry::Registry;
 pub use schema_statement::{SchemaKind, SchemaStatement};
-pub use setting::{Fate, Form, Handler, Level, OWN, Owner, Presence, Setting};
+pub use setting::{Fate, Form, Handler, OWN, Owner, Presence, Setting, SettingLevel};
 pub use statement::{Statement, ValueAge, instead_of_escape};
 pub use survey::{Survey, Surveyed, SurveyedSection, survey};

@@ -112,7 +112,7 @@ pub enum LimitsSelector {
         /// Whether the base of the operation is compared, and not the bound name.
         is_base: bool,
         /// How to compare.
-        pattern: DnPattern,
+        pattern: LimitsDnPattern,
     },
     /// `group[/class[/attribute]]=dn`: the members that the attribute of the entry names.
     Group {
@@ -127,7 +127,7 @@ pub enum LimitsSelector {
 
 /// How a name is compared.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum DnPattern {
+pub enum LimitsDnPattern {
     /// `exact`, `base`.
     Exact(Dn),
     /// `onelevel`: directly below.
@@ -192,7 +192,7 @@ fn parse_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSelecto
         let dn = value::parse_dn(statement, text)?;
         Ok(LimitsSelector::Dn {
             is_base: false,
-            pattern: DnPattern::Exact(dn),
+            pattern: LimitsDnPattern::Exact(dn),
         })
     }
 }
@@ -236,15 +236,15 @@ fn parse_dn_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSele
     }
     let dn = || value::parse_dn(statement, pattern);
     let pattern = match style {
-        "exact" | "base" => DnPattern::Exact(dn()?),
-        "one" | "onelevel" => DnPattern::OneLevel(dn()?),
-        "sub" | "subtree" => DnPattern::Subtree(dn()?),
-        "children" => DnPattern::Children(dn()?),
+        "exact" | "base" => LimitsDnPattern::Exact(dn()?),
+        "one" | "onelevel" => LimitsDnPattern::OneLevel(dn()?),
+        "sub" | "subtree" => LimitsDnPattern::Subtree(dn()?),
+        "children" => LimitsDnPattern::Children(dn()?),
         _ => {
             let regex = PosixRegex::new(pattern);
             let regex = regex.map_err(|error| format!("invalid regular expression \"{pattern}\": {error}"))?;
             statement.notice_lost_escape(0);
-            DnPattern::Regex(regex)
+            LimitsDnPattern::Regex(regex)
         }
     };
     Ok(LimitsSelector::Dn { is_base, pattern })
@@ -286,11 +286,11 @@ fn selector_text(schema: &Schema, selector: &LimitsSelector) -> String {
         LimitsSelector::Dn { is_base, pattern } => {
             let kind = if *is_base { ".this" } else { "" };
             let (style, text) = match pattern {
-                DnPattern::Exact(dn) => ("base", normal(dn)),
-                DnPattern::OneLevel(dn) => ("onelevel", normal(dn)),
-                DnPattern::Subtree(dn) => ("subtree", normal(dn)),
-                DnPattern::Children(dn) => ("children", normal(dn)),
-                DnPattern::Regex(expression) => ("regex", expression.as_str()),
+                LimitsDnPattern::Exact(dn) => ("base", normal(dn)),
+                LimitsDnPattern::OneLevel(dn) => ("onelevel", normal(dn)),
+                LimitsDnPattern::Subtree(dn) => ("subtree", normal(dn)),
+                LimitsDnPattern::Children(dn) => ("children", normal(dn)),
+                LimitsDnPattern::Regex(expression) => ("regex", expression.as_str()),
             };
             quoted_after(&format!("dn{kind}.{style}="), text)
         }

@@ -9,25 +9,26 @@ use ironbark_model::{Dn, Schema, schema::Source};
 
 use self::misplaced::{misplaced, unknown};
 use crate::{
-    ConfigError, DatabaseConfig, FileSource, GlobalConfig, Notice, NoticeKind, OverlayConfig, SettingError, Subject,
+    ConfigError, DatabaseConfig, ErrorSubject, FileSource, GlobalConfig, Notice, NoticeKind, OverlayConfig,
+    SettingError,
     access::AccessRule,
     database::{DatabaseDescriptor, EntryPlace, SuffixRule},
     error::Complain,
     kinds::CONFIG,
     overlay::{self, Occurrence},
     parts::PartKind,
-    reader::{self, Line},
+    reader::{self, ConfigLine},
     registry::{Place, Registry},
     schema_lines::{self, build_schema, load_ciboolean, schema_statements},
     schema_statement::SchemaStatement,
-    setting::{Fate, Handler, Level, Setting},
+    setting::{Fate, Handler, Setting, SettingLevel},
     statement::{Kept, Statement, ValueAge},
     survey::{SurveyRecord, Surveyed, SurveyedSection},
 };
 
 /// A complete, checked configuration. Immutable once loaded.
 #[derive(Clone, Debug)]
-pub struct Configuration {
+pub struct LoadedConfiguration {
     /// Settings of the server.
     pub global: GlobalConfig,
     /// The settings that all databases inherit. Its access rules follow those of each database, and apply to the root
@@ -52,7 +53,7 @@ pub struct Configuration {
     pub notices: Vec<Notice>,
 }
 
-impl Configuration {
+impl LoadedConfiguration {
     /// The position of the database that holds a name: the one with the longest suffix, without hidden ones.
     pub fn database_holding(&self, dn: &Dn) -> Option<usize> {
         let mut best: Option<(usize, usize)> = None;
@@ -67,7 +68,7 @@ impl Configuration {
     }
 }
 
-impl Configuration {
+impl LoadedConfiguration {
     /// Notes which databases are glued into one that others follow: they must keep their changes, too.
     pub fn note_glued_into_providers(&mut self) {
         let roots: Vec<(Dn, bool)> = self
@@ -90,7 +91,7 @@ impl Configuration {
     }
 }
 
-impl Configuration {
+impl LoadedConfiguration {
     /// Keeps the definitions from which the schema was built, and notes what of them has no effect.
     pub(crate) fn keep_definitions(&mut self, definitions: Vec<SchemaStatement>) {
         let schema = &self.schema;
@@ -104,7 +105,7 @@ impl Configuration {
 ///
 /// # Errors
 /// The first error, with file and line.
-pub fn load(path: &str, files: &dyn FileSource, registry: &Registry) -> Result<Configuration, ConfigError> {
+pub fn load(path: &str, files: &dyn FileSource, registry: &Registry) -> Result<LoadedConfiguration, ConfigError> {
     let lines = reader::read(path, files)?;
     let (definitions, statements) = schema_statements(lines);
     let schema = build_schema(registry, &definitions, load_ciboolean(&statements), &mut Err)?;
@@ -117,9 +118,9 @@ pub fn load(path: &str, files: &dyn FileSource, registry: &Registry) -> Result<C
 /// Loads the statements of a file, and checks the whole.
 pub(crate) fn load_statements(
     mut loading: Loading,
-    statements: &[Line],
+    statements: &[ConfigLine],
     complain: &mut Complain<'_>,
-) -> Result<(Configuration, Vec<Surveyed>), ConfigError> {
+) -> Result<(LoadedConfiguration, Vec<Surveyed>), ConfigError> {
     for line in statements {
         loading.statement(line)?;
     }
@@ -187,7 +188,7 @@ impl Loading {
         }
     }
 
-    fn statement(&mut self, line: &Line) -> Result<(), ConfigError> {
+    fn statement(&mut self, line: &ConfigLine) -> Result<(), ConfigError> {
         let row = match self.row(line) {
             Ok(row) => row,
             // The settings of an unknown database are unknown too.
@@ -204,9 +205,9 @@ impl Loading {
     }
 
     /// Carries out a row for a statement at any place.
-    pub(crate) fn apply(&mut self, row: &'static Setting, line: &Line) -> Result<(), ConfigError> {
+    pub(crate) fn apply(&mut self, row: &'static Setting, line: &ConfigLine) -> Result<(), ConfigError> {
         let is_structure = matches!(row.fate, Fate::Obeyed(Handler::Structure));
-        let is_global = matches!(row.level, Level::Global | Level::BeforeDatabases);
+        let is_global = matches!(row.level, SettingLevel::Global | SettingLevel::BeforeDatabases);
         if self.section == Section::Refused && !is_structure && !is_global {
             return self.settle(Some(row), line, Ok(()));
         }
@@ -221,7 +222,7 @@ impl Loading {
     fn settle(
         &mut self,
         row: Option<&'static Setting>,
-        line: &Line,
+        line: &ConfigLine,
         outcome: Result<(), ConfigError>,
     ) -> Result<(), ConfigError> {
         let section = match self.section {
@@ -255,11 +256,11 @@ impl Loading {
     }
 
     /// An attribute of cn=config without a row: a server ignores it.
-    pub(crate) fn unknown_attribute(&mut self, line: &Line) -> Result<(), ConfigError> {
+    pub(crate) fn unknown_attribute(&mut self, line: &ConfigLine) -> Result<(), ConfigError> {
         self.settle(None, line, Ok(()))
     }
 
-    fn act(&mut self, row: &'static Setting, line: &Line) -> Result<(), ConfigError> {
+    fn act(&mut self, row: &'static Setting, line: &ConfigLine) -> Result<(), ConfigError> {
         let refused = |error: SettingError| ConfigError::of_setting(&line.location, &line.keyword, error);
         if let Some(word) = line.unsayable(row) {
             let reason =
@@ -296,7 +297,9 @@ impl Loading {
 
     /// The overlay of the present database that a setting belongs to.
     fn overlay_of(&mut self, row: &Setting) -> Option<&mut OverlayConfig> {
-        let Level::Overlay(name) = row.level else { return None };
+        let SettingLevel::Overlay(name) = row.level else {
+            return None;
+        };
         let mut own = self.target().overlays.iter_mut().rev();
         own.find(|overlay| overlay.name() == name)
     }
@@ -320,16 +323,16 @@ impl Loading {
         }
     }
 
-    fn notice(&mut self, line: &Line, text: String, kind: NoticeKind) {
+    fn notice(&mut self, line: &ConfigLine, text: String, kind: NoticeKind) {
         self.notices.push(Notice {
             location: line.location.clone(),
-            subject: Subject::Setting(line.keyword.clone()),
+            subject: ErrorSubject::Setting(line.keyword.clone()),
             text,
             kind,
         });
     }
 
-    fn row(&self, line: &Line) -> Result<&'static Setting, ConfigError> {
+    fn row(&self, line: &ConfigLine) -> Result<&'static Setting, ConfigError> {
         let overlays = |config: &DatabaseConfig| -> Vec<&'static str> {
             config.overlays.iter().rev().map(OverlayConfig::name).collect()
         };
@@ -351,17 +354,17 @@ impl Loading {
 
     fn check_place(&self, row: &Setting) -> Result<(), SettingError> {
         match row.level {
-            Level::BeforeDatabases if self.config.is_some() || !self.databases.is_empty() => {
+            SettingLevel::BeforeDatabases if self.config.is_some() || !self.databases.is_empty() => {
                 Err(misplaced("must occur before any database declaration"))
             }
-            Level::Database if matches!(self.section, Section::Global | Section::Backend(_)) => {
+            SettingLevel::Database if matches!(self.section, Section::Global | Section::Backend(_)) => {
                 Err(misplaced("only allowed within database declaration"))
             }
             _ => Ok(()),
         }
     }
 
-    fn structure(&mut self, line: &Line) -> Result<(), SettingError> {
+    fn structure(&mut self, line: &ConfigLine) -> Result<(), SettingError> {
         let [name] = line.arguments.as_slice() else {
             return Err("takes one <type> argument".into());
         };
@@ -374,7 +377,7 @@ impl Loading {
         }
     }
 
-    fn database(&mut self, name: &str, line: &Line) -> Result<(), SettingError> {
+    fn database(&mut self, name: &str, line: &ConfigLine) -> Result<(), SettingError> {
         let kind = database_kind(&self.registry, name)?;
         if kind.entries == EntryPlace::Frontend {
             self.section = Section::Frontend;
@@ -421,7 +424,7 @@ impl Loading {
         Ok(())
     }
 
-    fn overlay(&mut self, name: &str, line: &Line) -> Result<(), SettingError> {
+    fn overlay(&mut self, name: &str, line: &ConfigLine) -> Result<(), SettingError> {
         // cn=config writes `{0}memberof`; slapd.conf may too.
         let name = match name.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
             Some((digits, rest)) if digits.bytes().all(|digit| digit.is_ascii_digit()) => rest,
@@ -463,7 +466,7 @@ impl Loading {
         &mut self,
         row: &Setting,
         handler: Handler,
-        line: &Line,
+        line: &ConfigLine,
         notices: &RefCell<Vec<(NoticeKind, String)>>,
     ) -> Result<(), SettingError> {
         let schema = Arc::clone(&self.schema);
@@ -483,7 +486,7 @@ impl Loading {
             Handler::Global { set, .. } => set(&mut self.global, &statement),
             Handler::Database { set, .. } => set(self.target(), &statement),
             Handler::Overlay { set, .. } => {
-                let is_wanted = |overlay: &&mut OverlayConfig| row.level == Level::Overlay(overlay.name());
+                let is_wanted = |overlay: &&mut OverlayConfig| row.level == SettingLevel::Overlay(overlay.name());
                 let mut own = self.target().overlays.iter_mut().rev();
                 if let Some(overlay) = own.find(is_wanted) {
                     return set(overlay, &statement);
@@ -518,7 +521,10 @@ impl Loading {
     }
 
     /// Checks the whole; `complain` decides for each error whether it ends the reading.
-    pub(crate) fn finish(mut self, complain: &mut Complain<'_>) -> Result<(Configuration, Vec<Surveyed>), ConfigError> {
+    pub(crate) fn finish(
+        mut self,
+        complain: &mut Complain<'_>,
+    ) -> Result<(LoadedConfiguration, Vec<Surveyed>), ConfigError> {
         let mut config = match self.config.take() {
             Some(config) => config,
             None => DatabaseConfig::new(
@@ -547,7 +553,7 @@ impl Loading {
             database.overlays.retain(|overlay| !overlay.is_disabled);
         }
         let statements = self.survey.map(SurveyRecord::into_statements).unwrap_or_default();
-        let configuration = Configuration {
+        let configuration = LoadedConfiguration {
             global: self.global,
             frontend: self.frontend,
             config,

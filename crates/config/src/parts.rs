@@ -46,9 +46,9 @@ pub enum PartKind {
 
 /// Every part that there is: those of [`OTHERS`], and the overlays and types of databases that are built.
 #[derive(Clone, Debug)]
-pub struct Parts(Vec<Part>);
+pub struct PartList(Vec<Part>);
 
-impl Parts {
+impl PartList {
     /// With overlays and types of databases, by names and further names of their modules.
     pub(crate) fn new(
         overlays: impl Iterator<Item = (&'static str, &'static [&'static str])>,

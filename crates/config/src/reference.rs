@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::{
     reader,
     registry::Registry,
-    setting::{Fate, Level, OWN, Owner, Setting},
+    setting::{Fate, OWN, Owner, Setting, SettingLevel},
 };
 
 /// The reference page, docs/settings.md.
@@ -64,21 +64,23 @@ pub fn help(registry: &Registry, name: &str) -> Option<String> {
     }
 }
 
-fn section(level: Level) -> String {
+fn section(level: SettingLevel) -> String {
     match level {
-        Level::Global | Level::BeforeDatabases => "Server".to_owned(),
-        Level::Inherited | Level::Database => "Databases".to_owned(),
-        Level::DatabaseOf(["mdb", ..]) | Level::Backend(_) => "Databases mdb (also hdb, bdb) and ldif".to_owned(),
-        Level::DatabaseOf(kinds) => format!("Database {}", kinds.join(" and ")),
-        Level::Overlay(name) => format!("Overlay {name}"),
+        SettingLevel::Global | SettingLevel::BeforeDatabases => "Server".to_owned(),
+        SettingLevel::Inherited | SettingLevel::Database => "Databases".to_owned(),
+        SettingLevel::DatabaseOf(["mdb", ..]) | SettingLevel::Backend(_) => {
+            "Databases mdb (also hdb, bdb) and ldif".to_owned()
+        }
+        SettingLevel::DatabaseOf(kinds) => format!("Database {}", kinds.join(" and ")),
+        SettingLevel::Overlay(name) => format!("Overlay {name}"),
     }
 }
 
 /// What is there of an overlay or a type of database, where its settings do not say it.
-fn introduction(registry: &Registry, level: Level) -> &'static str {
+fn introduction(registry: &Registry, level: SettingLevel) -> &'static str {
     match level {
-        Level::Overlay(name) => registry.overlay(name).map_or("", |overlay| overlay.introduction),
-        Level::DatabaseOf([name]) => registry.database(name).map_or("", |database| database.introduction),
+        SettingLevel::Overlay(name) => registry.overlay(name).map_or("", |overlay| overlay.introduction),
+        SettingLevel::DatabaseOf([name]) => registry.database(name).map_or("", |database| database.introduction),
         _ => "",
     }
 }
@@ -141,14 +143,14 @@ fn code(words: &[&str]) -> String {
         .join(", ")
 }
 
-fn place(level: Level) -> String {
+fn place(level: SettingLevel) -> String {
     match level {
-        Level::Global => "anywhere".to_owned(),
-        Level::BeforeDatabases => "before the first database".to_owned(),
-        Level::Inherited => "in the global section or in a database".to_owned(),
-        Level::Database => "in a database".to_owned(),
-        Level::DatabaseOf(kinds) => format!("in a database of type {}", kinds.join(" or ")),
-        Level::Backend(kind) => format!("after `backend {kind}`"),
-        Level::Overlay(name) => format!("after `overlay {name}`"),
+        SettingLevel::Global => "anywhere".to_owned(),
+        SettingLevel::BeforeDatabases => "before the first database".to_owned(),
+        SettingLevel::Inherited => "in the global section or in a database".to_owned(),
+        SettingLevel::Database => "in a database".to_owned(),
+        SettingLevel::DatabaseOf(kinds) => format!("in a database of type {}", kinds.join(" or ")),
+        SettingLevel::Backend(kind) => format!("after `backend {kind}`"),
+        SettingLevel::Overlay(name) => format!("after `overlay {name}`"),
     }
 }

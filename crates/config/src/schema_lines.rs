@@ -10,16 +10,16 @@ use ironbark_model::{
 
 use crate::{
     ConfigError,
-    error::{Complain, Notice, NoticeKind, Subject},
+    error::{Complain, ErrorSubject, Notice, NoticeKind},
     overlay::OverlayDescriptor,
     parts,
-    reader::Line,
+    reader::ConfigLine,
     registry::{Registry, schema_kind},
     schema_statement::{SchemaKind, SchemaStatement},
 };
 
 /// Separates schema definitions from other lines. A macro that is defined again with the same value is there once.
-pub(crate) fn schema_statements(lines: Vec<Line>) -> (Vec<SchemaStatement>, Vec<Line>) {
+pub(crate) fn schema_statements(lines: Vec<ConfigLine>) -> (Vec<SchemaStatement>, Vec<ConfigLine>) {
     let mut definitions: Vec<SchemaStatement> = Vec::new();
     let mut statements = Vec::new();
     for line in lines {
@@ -41,7 +41,7 @@ pub(crate) fn schema_statements(lines: Vec<Line>) -> (Vec<SchemaStatement>, Vec<
 }
 
 /// Whether one of these lines loads the module after which Boolean values may have any case.
-pub(crate) fn load_ciboolean(lines: &[Line]) -> bool {
+pub(crate) fn load_ciboolean(lines: &[ConfigLine]) -> bool {
     let modules = lines
         .iter()
         .filter(|line| line.keyword.eq_ignore_ascii_case("moduleload"));
@@ -125,7 +125,7 @@ pub(crate) fn notice(definition: &SchemaStatement, schema: &Schema) -> Option<No
     };
     Some(Notice {
         location: definition.location.clone(),
-        subject: Subject::Setting(keyword.to_owned()),
+        subject: ErrorSubject::Setting(keyword.to_owned()),
         text,
         kind: NoticeKind::Statement,
     })

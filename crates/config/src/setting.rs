@@ -30,7 +30,7 @@ pub struct Setting {
     /// Where the attribute appears even if it was not set.
     pub presence: Presence,
     /// Where it is allowed.
-    pub level: Level,
+    pub level: SettingLevel,
     /// The arguments, as a manual page would write them.
     pub grammar: &'static str,
     /// Value in force when it is not set, in the form that `get` gives.
@@ -78,7 +78,7 @@ pub enum Presence {
 
 /// Where a setting is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum SettingLevel {
     /// Anywhere; it applies to the server.
     Global,
     /// Only before the first `database` line.
@@ -140,7 +140,11 @@ pub enum Handler {
 
 impl Setting {
     /// A row at `level`; the functions below add the rest.
-    pub const fn new(level: Level, keywords: &'static [&'static str], attributes: &'static [&'static str]) -> Self {
+    pub const fn new(
+        level: SettingLevel,
+        keywords: &'static [&'static str],
+        attributes: &'static [&'static str],
+    ) -> Self {
         Self {
             keywords,
             attributes,

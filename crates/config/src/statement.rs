@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use ironbark_model::{Schema, schema::Source};
 
-use crate::{NoticeKind, SettingError, parts::Parts};
+use crate::{NoticeKind, SettingError, parts::PartList};
 
 /// A statement as a `set` function sees it.
 pub struct Statement<'a> {
@@ -12,14 +12,14 @@ pub struct Statement<'a> {
     pub keyword: &'a str,
     /// Words after the keyword.
     pub arguments: &'a [String],
-    /// Backslashes that slapd.conf has before characters of arguments: see [`Line`](crate::reader::Line).
+    /// Backslashes that slapd.conf has before characters of arguments: see [`Line`](crate::reader::ConfigLine).
     pub escapes: &'a [(usize, char)],
     /// The row's grammar, for messages.
     pub grammar: &'a str,
     /// The complete schema of the configuration.
     pub schema: &'a Schema,
     /// The modules, database types and overlays that may be named.
-    pub parts: &'a Parts,
+    pub parts: &'a PartList,
     /// Where it stands.
     pub location: &'a Source,
     /// Whether the value is being set, or was set at an earlier time.

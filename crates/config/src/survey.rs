@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use crate::{
-    ConfigError, Configuration, DatabaseConfig, Fate, FileSource, GlobalConfig, Handler, Setting,
+    ConfigError, DatabaseConfig, Fate, FileSource, GlobalConfig, Handler, LoadedConfiguration, Setting,
     error::Complain,
     kinds::CONFIG,
     load::{self, Loading},
-    reader::{self, Line},
+    reader::{self, ConfigLine},
     registry::Registry,
     schema_lines::{build_schema, load_ciboolean, schema_statements},
 };
@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Survey {
     /// The valid parts. A server accepts the configuration only if nothing was refused.
-    pub configuration: Configuration,
+    pub configuration: LoadedConfiguration,
     /// Every statement but schema definitions, in the order in which they were read.
     pub statements: Vec<Surveyed>,
     /// Errors outside statements: files, schema definitions, databases as a whole.
@@ -29,7 +29,7 @@ pub struct Survey {
 #[derive(Clone, Debug)]
 pub struct Surveyed {
     /// The statement; in cn=config, one value of an attribute.
-    pub line: Line,
+    pub line: ConfigLine,
     /// Its row; `None`: there is none.
     pub row: Option<&'static Setting>,
     /// Where it stands. A `database` line counts as part of the database that it begins.
@@ -51,7 +51,7 @@ pub enum SurveyedSection {
     Frontend,
     /// `database config`.
     Config,
-    /// A database, by its position in [`Configuration::databases`].
+    /// A database, by its position in [`LoadedConfiguration::databases`].
     Database(usize),
     /// A database or backend that was refused.
     Refused,
@@ -91,7 +91,7 @@ impl Survey {
     /// The survey of the configuration that `read` reads; `read` is given the collector of errors.
     pub(crate) fn of(
         registry: &Registry,
-        read: impl FnOnce(&mut Complain<'_>) -> Result<(Configuration, Vec<Surveyed>), ConfigError>,
+        read: impl FnOnce(&mut Complain<'_>) -> Result<(LoadedConfiguration, Vec<Surveyed>), ConfigError>,
     ) -> Self {
         let mut errors = Vec::new();
         let mut complain = |error: ConfigError| {
@@ -143,7 +143,7 @@ impl SurveyRecord {
     pub(crate) fn add(
         &mut self,
         row: Option<&'static Setting>,
-        line: &Line,
+        line: &ConfigLine,
         section: SurveyedSection,
         refusal: Option<ConfigError>,
     ) {
@@ -167,11 +167,11 @@ impl SurveyRecord {
 }
 
 /// Only defaults: the result for an unreadable configuration.
-fn nothing(registry: &Registry) -> Configuration {
+fn nothing(registry: &Registry) -> LoadedConfiguration {
     let schema = Arc::clone(registry.base_schema());
     let frontend = DatabaseConfig::frontend();
     let location = frontend.location.clone();
-    Configuration {
+    LoadedConfiguration {
         global: GlobalConfig::default(),
         config: DatabaseConfig::new(&CONFIG, location, &frontend, &schema),
         frontend,
@@ -191,10 +191,14 @@ const MAXIMUM_ERRORS: usize = 10_000;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Memory;
+    use crate::MemoryFiles;
 
     fn reasons(text: &str) -> Vec<(u32, String)> {
-        let survey = survey("slapd.conf", &Memory::file("slapd.conf", text), &Registry::default());
+        let survey = survey(
+            "slapd.conf",
+            &MemoryFiles::file("slapd.conf", text),
+            &Registry::default(),
+        );
         let refused = survey.statements.iter().filter_map(|one| one.refusal.as_ref());
         let all = survey.errors.iter().chain(refused);
         let line = |error: &ConfigError| error.location().map_or(0, |location| location.line);
@@ -216,7 +220,7 @@ mod tests {
     #[test]
     fn what_is_right_is_the_configuration_that_a_server_loads() {
         let text = "sizelimit 7\ndatabase mdb\nsuffix cn=a\ndirectory a\nindex cn eq\n";
-        let files = Memory::file("slapd.conf", text);
+        let files = MemoryFiles::file("slapd.conf", text);
         let survey = survey("slapd.conf", &files, &Registry::default());
         let loaded = crate::load("slapd.conf", &files, &Registry::default()).unwrap();
         assert_eq!(survey.configuration.databases, loaded.databases);

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::LazyLock};
 use ironbark_model::Dn;
 
 use crate::{
-    Form, Level, Registry, Setting,
+    Form, Registry, Setting, SettingLevel,
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor, OverlaySettings},
     overlay_field, overlay_handler,
     reader::quote_value,
@@ -33,7 +33,7 @@ impl OverlaySettings for Single {
     }
 }
 
-const SAMPLE: Level = Level::Overlay("sample");
+const SAMPLE: SettingLevel = SettingLevel::Overlay("sample");
 
 static SAMPLE_OVERLAY: OverlayDescriptor = OverlayDescriptor {
     name: "sample",
@@ -87,7 +87,7 @@ static SINGLE_OVERLAY: OverlayDescriptor = OverlayDescriptor {
         oid: "3.900.1",
     }),
     settings: &[
-        Setting::new(Level::Overlay("single"), &["single-file"], &["olcSingleFile"])
+        Setting::new(SettingLevel::Overlay("single"), &["single-file"], &["olcSingleFile"])
             .olc("3.900.1", Form::ExactText)
             .takes("<file>", "")
             .does("Names a file.")

@@ -5,7 +5,7 @@ use std::{fmt::Write as _, sync::Arc};
 use ironbark_model::Schema;
 
 use crate::{
-    Memory, reader,
+    MemoryFiles, reader,
     schema_lines::{build_schema, schema_statements},
     test_overlay::registry,
 };
@@ -91,12 +91,12 @@ pub(crate) fn text() -> String {
 
 /// The system schema with them.
 pub(crate) fn schema() -> Arc<Schema> {
-    let lines = reader::read("schema", &Memory::file("schema", text())).unwrap();
+    let lines = reader::read("schema", &MemoryFiles::file("schema", text())).unwrap();
     build_schema(registry(), &schema_statements(lines).0, false, &mut Err).unwrap()
 }
 
 /// A file and, at its end, the definitions: they may stand after their use.
-pub(crate) fn with_schema(file: &str, text: impl AsRef<[u8]>) -> Memory {
+pub(crate) fn with_schema(file: &str, text: impl AsRef<[u8]>) -> MemoryFiles {
     let bytes = [text.as_ref(), b"\ninclude test.schema\n"].concat();
-    Memory::file(file, bytes).and("test.schema", self::text())
+    MemoryFiles::file(file, bytes).and("test.schema", self::text())
 }

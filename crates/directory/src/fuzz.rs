@@ -1,6 +1,6 @@
 //! Entry points of the fuzz targets in `/fuzz`; the smoke test calls the same functions.
 
-use ironbark_config::{Memory, Registry, fuzz::DATABASE, load};
+use ironbark_config::{MemoryFiles, Registry, fuzz::DATABASE, load};
 
 use crate::{
     password::{self, Cost},
@@ -17,7 +17,7 @@ pub fn access(data: &[u8]) {
     }
     let Ok(configuration) = load(
         "slapd.conf",
-        &Memory::file("slapd.conf", text.as_slice()),
+        &MemoryFiles::file("slapd.conf", text.as_slice()),
         &Registry::default(),
     ) else {
         return;

@@ -35,7 +35,7 @@ use crate::{Configuration, Directory, OpenError, backend::open::failed, overlay:
 pub(crate) fn prepare<'s>(
     directory: &'s Arc<Directory>,
     state: MutexGuard<'s, RunningState>,
-    read: ironbark_config::Configuration,
+    read: ironbark_config::LoadedConfiguration,
 ) -> Result<Prepared<'s>, OpenError> {
     let restricted = state.restricted.clone();
     prepare_restricted(directory, state, read, restricted)
@@ -63,7 +63,7 @@ pub(crate) fn restrict<'s>(
 fn prepare_restricted<'s>(
     directory: &'s Arc<Directory>,
     mut state: MutexGuard<'s, RunningState>,
-    read: ironbark_config::Configuration,
+    read: ironbark_config::LoadedConfiguration,
     mut restricted: Vec<Restricted>,
 ) -> Result<Prepared<'s>, OpenError> {
     if state.has_ended {
@@ -118,7 +118,7 @@ fn prepare_restricted<'s>(
 fn check_schema_use(
     state: &RunningState,
     current: &Configuration,
-    read: &ironbark_config::Configuration,
+    read: &ironbark_config::LoadedConfiguration,
     planned: &[Planned],
 ) -> Result<(), OpenError> {
     if Arc::ptr_eq(&current.schema, &read.schema) {

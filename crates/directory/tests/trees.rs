@@ -25,7 +25,7 @@ struct Notes {
     entries: Mutex<Vec<Named>>,
     told: Mutex<Vec<String>>,
     /// Set by the test: a configuration to put into force with the next change.
-    next: Mutex<Option<ironbark_config::Configuration>>,
+    next: Mutex<Option<ironbark_config::LoadedConfiguration>>,
 }
 
 impl Notes {

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, path::Path};
 
 use ironbark_config::{
-    Configuration, Disk, Form, Level, Registry, Setting, load,
+    Disk, Form, LoadedConfiguration, Registry, Setting, SettingLevel, load,
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor, OverlaySettings},
     overlay_field,
 };
@@ -24,12 +24,14 @@ static TESTED: OverlayDescriptor = OverlayDescriptor {
         names: &["olcTestedConfig"],
         oid: "3.900.1",
     }),
-    settings: &[
-        Setting::new(Level::Overlay("tested"), &["tested-switch"], &["olcTestedSwitch"])
-            .olc("3.900.1", Form::Boolean)
-            .takes("on|off", "FALSE")
-            .obeyed(overlay_field!(Tested.switch)),
-    ],
+    settings: &[Setting::new(
+        SettingLevel::Overlay("tested"),
+        &["tested-switch"],
+        &["olcTestedSwitch"],
+    )
+    .olc("3.900.1", Form::Boolean)
+    .takes("on|off", "FALSE")
+    .obeyed(overlay_field!(Tested.switch))],
     fresh: AnySettings::of::<Tested>,
     schema: "",
     introduction: "",
@@ -41,7 +43,7 @@ pub(crate) fn registry() -> Registry {
 }
 
 /// `dc=ex` in `folder`, with the standard schema files and the schema below.
-pub(crate) fn configuration(registry: &Registry, folder: &Path, settings: &str, lines: &str) -> Configuration {
+pub(crate) fn configuration(registry: &Registry, folder: &Path, settings: &str, lines: &str) -> LoadedConfiguration {
     let path = folder.display().to_string();
     // The files of this repository, for any package that includes this module.
     let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use ironbark_config::{Configuration, DatabaseConfig, OverlayConfig, Registry, SettingError};
+use ironbark_config::{DatabaseConfig, LoadedConfiguration, OverlayConfig, Registry, SettingError};
 use ironbark_directory::{
     Factories, InMemoryTree, OpenOptions, OverlayFactory, Service,
     overlay::{Overlay, SortLimits},
@@ -122,14 +122,14 @@ impl Site {
     }
 
     /// What [`Site::open_parsed`] takes: a database with these lines, and others that begin in them, in no folder yet.
-    pub fn parsed(registry: &Registry, lines: &str) -> Configuration {
+    pub fn parsed(registry: &Registry, lines: &str) -> LoadedConfiguration {
         let folder = tempfile::tempdir().expect("a temporary folder");
         configuration(registry, folder.path(), "", lines)
     }
 
     /// Opens the databases of a configuration in this folder, with this `serverID`. UUIDs come from the seed.
     pub fn open_parsed(
-        mut configuration: Configuration,
+        mut configuration: LoadedConfiguration,
         (folder, clock): (tempfile::TempDir, ManualClock),
         (id, seed): (u16, u64),
         overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, SettingError> + Send + Sync + 'static,
@@ -196,7 +196,7 @@ impl Site {
     }
 
     /// The configuration that [`Site::open_globally`] would open, in this site's folder.
-    pub fn configuration(&self, settings: &str, lines: &str) -> Configuration {
+    pub fn configuration(&self, settings: &str, lines: &str) -> LoadedConfiguration {
         configuration(&self.registry, self.folder.path(), settings, lines)
     }
 
@@ -212,7 +212,7 @@ impl Site {
 
     fn open_in(
         (folder, clock): (tempfile::TempDir, ManualClock),
-        configuration: Configuration,
+        configuration: LoadedConfiguration,
         (factories, seed): (Factories, u64),
     ) -> Self {
         let registry = configuration.registry.clone();

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ironbark_config::{Configuration, Fate, Memory, load, parts::PartKind};
+use ironbark_config::{Fate, LoadedConfiguration, MemoryFiles, load, parts::PartKind};
 use ironbark_overlays::registry;
 
 /// What claims of absence have in common, in small letters.
@@ -152,10 +152,10 @@ fn texts() -> Vec<(String, String)> {
         .collect()
 }
 
-fn loaded(text: &str) -> Result<Configuration, String> {
+fn loaded(text: &str) -> Result<LoadedConfiguration, String> {
     load(
         "slapd.conf",
-        &Memory::file("slapd.conf", format!("{text}\n")),
+        &MemoryFiles::file("slapd.conf", format!("{text}\n")),
         &registry(),
     )
     .map_err(|error| error.to_string())

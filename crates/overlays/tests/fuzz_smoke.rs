@@ -1,7 +1,7 @@
 //! The entry points of the fuzz targets that read configurations, on the seed corpus and its mutations: the part of
 //! fuzzing that CI runs.
 
-use ironbark_config::{Memory, fuzz, load};
+use ironbark_config::{MemoryFiles, fuzz, load};
 use ironbark_overlays::registry;
 use ironbark_testkit::fuzz::{corpus, smoke_of};
 
@@ -24,7 +24,11 @@ fn corpus_and_mutations_of_it_never_panic() {
 #[test]
 fn every_file_of_the_corpus_loads() {
     for input in corpus("slapd_conf").unwrap() {
-        let loaded = load("slapd.conf", &Memory::file("slapd.conf", input.as_slice()), &registry());
+        let loaded = load(
+            "slapd.conf",
+            &MemoryFiles::file("slapd.conf", input.as_slice()),
+            &registry(),
+        );
         assert!(loaded.is_ok(), "{}: {loaded:?}", String::from_utf8_lossy(&input));
     }
 }

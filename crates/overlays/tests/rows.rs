@@ -10,8 +10,8 @@
 use std::{cell::RefCell, collections::BTreeSet, sync::Arc};
 
 use ironbark_config::{
-    DatabaseConfig, Fate, GlobalConfig, Handler, Level, Memory, OWN, OverlayConfig, Presence, Setting, SettingError,
-    Statement,
+    DatabaseConfig, Fate, GlobalConfig, Handler, MemoryFiles, OWN, OverlayConfig, Presence, Setting, SettingError,
+    SettingLevel, Statement,
     database::DatabaseDescriptor,
     fuzz,
     kinds::MDB,
@@ -162,7 +162,7 @@ impl Bench {
                 let overlay = self
                     .overlays
                     .iter()
-                    .find(|overlay| Level::Overlay(overlay.name()) == row.level)?;
+                    .find(|overlay| SettingLevel::Overlay(overlay.name()) == row.level)?;
                 Some(get(overlay, &self.schema))
             }
             Handler::Schema(_) | Handler::Structure => None,
@@ -174,7 +174,7 @@ impl Bench {
             return Err("not obeyed".into());
         };
         let text = statement_text(row, value);
-        let lines = reader::read("line", &Memory::file("line", text)).map_err(|error| error.to_string())?;
+        let lines = reader::read("line", &MemoryFiles::file("line", text)).map_err(|error| error.to_string())?;
         let notices = RefCell::default();
         let registry = registry();
         let location = location();
@@ -197,7 +197,7 @@ impl Bench {
                 let overlay = self
                     .overlays
                     .iter_mut()
-                    .find(|overlay| Level::Overlay(overlay.name()) == row.level);
+                    .find(|overlay| SettingLevel::Overlay(overlay.name()) == row.level);
                 set(overlay.unwrap(), &statement)
             }
             Handler::Schema(_) | Handler::Structure => Ok(()),
@@ -208,7 +208,7 @@ impl Bench {
 /// The type of database that a row stands in.
 fn kind_of(row: &Setting) -> &'static DatabaseDescriptor {
     match row.level {
-        Level::DatabaseOf(&[name]) => registry().database(name).unwrap(),
+        SettingLevel::DatabaseOf(&[name]) => registry().database(name).unwrap(),
         _ => &MDB,
     }
 }
@@ -264,9 +264,9 @@ fn the_default_of_a_row_is_what_is_in_force_without_it() {
 }
 
 /// The schema elements that settings refer to, besides the built-in ones.
-fn with_schema(text: &str) -> Memory {
+fn with_schema(text: &str) -> MemoryFiles {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/");
-    let mut files = Memory::file(
+    let mut files = MemoryFiles::file(
         "slapd.conf",
         format!("include core\ninclude cosine\ninclude inetorgperson\ninclude dyngroup\n{text}"),
     );
@@ -298,7 +298,7 @@ fn every_example_of_every_overlay_survives_the_way_to_cn_config_and_back() {
             .iter()
             .filter(|row| !matches!(row.fate, Fate::Refused(_)))
         {
-            assert_eq!(row.level, Level::Overlay(overlay.name), "{}", row.name());
+            assert_eq!(row.level, SettingLevel::Overlay(overlay.name), "{}", row.name());
             for example in row.examples {
                 let value = if row.is_whole {
                     quote(example)
@@ -344,7 +344,7 @@ ppolicy_rules dn.regex="^uid=a\\.\"b c" "policy_dn.expand=cn=$0,dc=x\\2Cy"
 }
 
 fn whole_again(text: &str) -> String {
-    let read = ironbark_config::load("slapd.conf", &Memory::file("slapd.conf", text), &registry()).unwrap();
+    let read = ironbark_config::load("slapd.conf", &MemoryFiles::file("slapd.conf", text), &registry()).unwrap();
     ironbark_config::olc::slapd_conf(&ironbark_config::olc::render(&read)).unwrap()
 }
 

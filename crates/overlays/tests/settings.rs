@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use ironbark_config::{ConfigError, Configuration, Memory, load};
+use ironbark_config::{ConfigError, LoadedConfiguration, MemoryFiles, load};
 use ironbark_overlays::registry;
 
 /// Reads a file, with the schema that operators include first.
-fn read(text: &str) -> Result<Configuration, ConfigError> {
+fn read(text: &str) -> Result<LoadedConfiguration, ConfigError> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/");
-    let mut files = Memory::file("slapd.conf", format!("{text}\ninclude core\ninclude cosine\n"));
+    let mut files = MemoryFiles::file("slapd.conf", format!("{text}\ninclude core\ninclude cosine\n"));
     for name in ["core", "cosine"] {
         files = files.and(name, std::fs::read_to_string(format!("{folder}{name}.schema")).unwrap());
     }

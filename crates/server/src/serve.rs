@@ -402,7 +402,7 @@ fn facts(listeners: &Listeners, max_descriptors: u64) -> Facts {
 
 /// Opens the databases. The second part of the result takes the reactors that cn=Monitor shows, once they run.
 fn open_directory(
-    configuration: ironbark_config::Configuration,
+    configuration: ironbark_config::LoadedConfiguration,
     config_tree: Arc<ConfigTree>,
     own_urls: OwnUrls,
     bare: bool,

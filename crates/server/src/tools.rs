@@ -443,7 +443,7 @@ fn invalid(error: impl std::fmt::Display) -> io::Error {
 mod tests {
     use std::os::fd::OwnedFd;
 
-    use ironbark_config::Memory;
+    use ironbark_config::MemoryFiles;
     use ironbark_directory::{Factories, OpenOptions};
     use ironbark_runtime::{Clock, Randomness};
 
@@ -469,7 +469,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let directory = folder.path().display();
         let text = format!("database mdb\nsuffix cn=x\nindex cn eq\ndirectory {directory}\n");
-        let source = Memory::file("slapd.conf", text);
+        let source = MemoryFiles::file("slapd.conf", text);
         let service = Service::open(OpenOptions {
             bare: false,
             configuration: ironbark_config::load("slapd.conf", &source, &ironbark_overlays::registry()).unwrap(),

@@ -3,7 +3,7 @@
 use std::{ffi::OsString, process::ExitCode};
 
 use ironbark_config::{
-    Configuration,
+    LoadedConfiguration,
     access::{AccessLevel, AccessRule, Privileges},
 };
 use ironbark_directory::{Appraisal, Asker, Granted, Peer, Strength};
@@ -66,7 +66,7 @@ impl From<String> for Failure {
 
 /// The subject and the entry.
 struct Question<'c> {
-    configuration: &'c Configuration,
+    configuration: &'c LoadedConfiguration,
     appraisal: Appraisal,
     /// Number of the database. `None`: only the frontend's rules.
     number: usize,

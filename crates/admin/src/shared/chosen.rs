@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{Configuration, DatabaseConfig, database::DatabaseDescriptor};
+use ironbark_config::{DatabaseConfig, LoadedConfiguration, database::DatabaseDescriptor};
 use ironbark_model::{Dn, Schema};
 
 use ironbark_server::Loaded;
@@ -17,7 +17,7 @@ const OWN: &str = "ironbark";
 #[derive(Debug)]
 pub(crate) struct Chosen {
     /// The whole configuration.
-    pub(crate) configuration: Configuration,
+    pub(crate) configuration: LoadedConfiguration,
     /// Positions in `configuration.databases`: the chosen one, then those glued to it in the order of the file.
     pub(crate) positions: Vec<usize>,
 }
@@ -79,7 +79,7 @@ pub(crate) fn keeps_dynamic_entries(settings: &DatabaseConfig) -> bool {
 }
 
 /// The database into which another is glued: the nearest one above it that is not glued itself.
-pub(crate) fn glue_root(configuration: &Configuration, position: usize) -> Option<usize> {
+pub(crate) fn glue_root(configuration: &LoadedConfiguration, position: usize) -> Option<usize> {
     let database = configuration.databases.get(position)?;
     database.subordinate?;
     let suffix = database.suffixes.first()?;
@@ -125,7 +125,7 @@ enum NotChosen {
 
 impl NotChosen {
     /// What slapd's tool says, or what our own commands say.
-    fn text(&self, program: &str, configuration: &Configuration) -> String {
+    fn text(&self, program: &str, configuration: &LoadedConfiguration) -> String {
         let is_own = program == OWN;
         match self {
             Self::Unsuited if is_own => format!("{OWN}: this command works on entries that are stored in files here"),
@@ -151,7 +151,7 @@ impl NotChosen {
     }
 }
 
-fn choose(configuration: &Configuration, options: &Options) -> Result<Vec<usize>, NotChosen> {
+fn choose(configuration: &LoadedConfiguration, options: &Options) -> Result<Vec<usize>, NotChosen> {
     let databases = &configuration.databases;
     let stored = |at: usize| {
         let database = databases.get(at);
@@ -188,9 +188,9 @@ fn choose(configuration: &Configuration, options: &Options) -> Result<Vec<usize>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ironbark_config::Memory;
+    use ironbark_config::MemoryFiles;
 
-    fn configuration() -> Configuration {
+    fn configuration() -> LoadedConfiguration {
         let text = "database mdb\nsuffix cn=a,cn=x\nsubordinate\ndirectory a\n\
             database monitor\n\
             database mdb\nsuffix cn=b,cn=x\nsubordinate\ndirectory b\n\
@@ -198,7 +198,7 @@ mod tests {
             database mdb\nsuffix cn=y\ndirectory d\n";
         ironbark_config::load(
             "slapd.conf",
-            &Memory::file("slapd.conf", text),
+            &MemoryFiles::file("slapd.conf", text),
             &ironbark_overlays::registry(),
         )
         .unwrap()

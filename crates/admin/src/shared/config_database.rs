@@ -282,7 +282,7 @@ fn root_dn(tree: &Tree) -> Option<String> {
 }
 
 /// The configuration of a tree, with the parts that the server adds.
-fn whole(tree: &Tree) -> Result<ironbark_config::Configuration, ironbark_config::ConfigError> {
+fn whole(tree: &Tree) -> Result<ironbark_config::LoadedConfiguration, ironbark_config::ConfigError> {
     let mut tree = tree.clone();
     tree.complete();
     olc::load(&tree)

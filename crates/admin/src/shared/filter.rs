@@ -1,6 +1,6 @@
 //! Selects the entries for slapcat and slapschema: `-a`, `-s`, `-H`.
 
-use ironbark_config::Configuration;
+use ironbark_config::LoadedConfiguration;
 use ironbark_model::{
     Attribute, AttributeDescription, CompiledFilter, Dn, Entry, Filter, Schema, Truth,
     entry::EntrySource,
@@ -55,7 +55,7 @@ impl Selection {
     ///
     /// # Errors
     /// The message for the user.
-    pub(crate) fn new(options: &Options, configuration: &Configuration) -> Result<Self, String> {
+    pub(crate) fn new(options: &Options, configuration: &LoadedConfiguration) -> Result<Self, String> {
         let mut selection = Self::default();
         for opt in &options.own {
             let text = opt.text().map_err(|error| error.to_string())?;
@@ -83,14 +83,14 @@ impl Selection {
         Ok(selection)
     }
 
-    fn set_base(&mut self, text: &str, scope: Scope, configuration: &Configuration) -> Result<(), String> {
+    fn set_base(&mut self, text: &str, scope: Scope, configuration: &LoadedConfiguration) -> Result<(), String> {
         let dn =
             Dn::parse(&configuration.schema, text.as_bytes()).map_err(|_| format!("Invalid subtree DN '{text}'"))?;
         self.base = Some((dn, scope));
         Ok(())
     }
 
-    fn set_filter(&mut self, text: &str, configuration: &Configuration) -> Result<(), String> {
+    fn set_filter(&mut self, text: &str, configuration: &LoadedConfiguration) -> Result<(), String> {
         let schema = &configuration.schema;
         let depth = usize::try_from(configuration.global.max_filter_depth).unwrap_or(usize::MAX);
         let filter = Filter::parse(text.as_bytes(), depth).map_err(|_| format!("Invalid filter '{text}'"))?;

@@ -1,6 +1,6 @@
 //! Maps clients' names by slapd's settings, for slapacl and slapauth.
 
-use ironbark_config::Configuration;
+use ironbark_config::LoadedConfiguration;
 use ironbark_directory::{Appraisal, OperationError};
 use ironbark_model::{Dn, ResultCode, Schema};
 use ironbark_store::Database;
@@ -11,7 +11,7 @@ use super::{chosen::Chosen, open::open_for_tool, options::Options};
 ///
 /// # Errors
 /// One cannot be opened.
-pub(crate) fn open_all(configuration: &Configuration, program: &str) -> Result<Vec<Option<Database>>, String> {
+pub(crate) fn open_all(configuration: &LoadedConfiguration, program: &str) -> Result<Vec<Option<Database>>, String> {
     let chosen = Chosen {
         configuration: configuration.clone(),
         positions: Vec::new(),

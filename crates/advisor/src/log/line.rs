@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::index::Kind;
+use crate::index::IndexType;
 
 /// A search: the number of its connection, and its number on the connection.
 pub(super) type Key = (u64, u64);
@@ -22,7 +22,7 @@ pub(super) enum Event {
         filter: String,
     },
     /// `<= mdb_equality_candidates: (uid) not indexed`.
-    NotIndexed { attribute: String, kind: Kind },
+    NotIndexed { attribute: String, kind: IndexType },
 }
 
 /// Reads a line, with any text before its message. `None` for a line about something else.
@@ -92,9 +92,9 @@ fn not_indexed(line: &str) -> Option<Event> {
     let rest = line.strip_suffix(") not indexed")?;
     let (rest, attribute) = rest.rsplit_once("_candidates: (")?;
     let kind = match rest.rsplit('_').next()? {
-        "substrings" => Kind::Substring,
-        "approx" => Kind::Approximate,
-        word => Kind::of_match(word)?,
+        "substrings" => IndexType::Substring,
+        "approx" => IndexType::Approximate,
+        word => IndexType::of_match(word)?,
     };
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b';');
     (!attribute.is_empty() && attribute.bytes().all(is_name)).then(|| Event::NotIndexed {
@@ -159,19 +159,27 @@ mod tests {
             (
                 "65e9 0x7f <= mdb_equality_candidates: (uid) not indexed",
                 "uid",
-                Kind::Equality,
+                IndexType::Equality,
             ),
-            ("<= bdb_substring_candidates: (cn) not indexed", "cn", Kind::Substring),
+            (
+                "<= bdb_substring_candidates: (cn) not indexed",
+                "cn",
+                IndexType::Substring,
+            ),
             (
                 "<= mdb_inequality_candidates: (uidNumber) not indexed",
                 "uidNumber",
-                Kind::Equality,
+                IndexType::Equality,
             ),
-            ("<= hdb_approx_candidates: (sn) not indexed", "sn", Kind::Approximate),
+            (
+                "<= hdb_approx_candidates: (sn) not indexed",
+                "sn",
+                IndexType::Approximate,
+            ),
             (
                 r#"{"message":"<= mdb_presence_candidates: (mail) not indexed"}"#,
                 "mail",
-                Kind::Presence,
+                IndexType::Presence,
             ),
         ] {
             let attribute = attribute.to_owned();

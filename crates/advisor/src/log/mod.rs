@@ -17,8 +17,8 @@ use ironbark_config::{DatabaseConfig, IndexKinds};
 use self::record::Record;
 use crate::{
     error::ReviewError,
-    finding::{Class, Findings},
-    index::{self, DatabaseStatistics, Index, IndexLine, Kind, Proposal, Term},
+    finding::{FindingClass, Findings},
+    index::{self, DatabaseStatistics, Index, IndexLine, IndexType, Proposal, Term},
     written::WrittenConfiguration,
 };
 
@@ -109,7 +109,12 @@ fn memchr_newline(bytes: &[u8]) -> Option<usize> {
 fn indexes(database: &DatabaseConfig) -> Vec<Index> {
     let mut found = Vec::new();
     for index in &database.mdb.indexes {
-        for kind in [Kind::Equality, Kind::Substring, Kind::Approximate, Kind::Presence] {
+        for kind in [
+            IndexType::Equality,
+            IndexType::Substring,
+            IndexType::Approximate,
+            IndexType::Presence,
+        ] {
             if index.built().0 & kinds_of(kind).0 != 0 {
                 let attribute = index.attribute.clone();
                 found.push(Index {
@@ -123,12 +128,12 @@ fn indexes(database: &DatabaseConfig) -> Vec<Index> {
 }
 
 /// The kinds of index that serve a kind of match.
-fn kinds_of(kind: Kind) -> IndexKinds {
+fn kinds_of(kind: IndexType) -> IndexKinds {
     match kind {
-        Kind::Equality => IndexKinds::EQUALITY,
-        Kind::Substring => IndexKinds::SUBSTRINGS,
-        Kind::Approximate => IndexKinds::APPROXIMATE,
-        Kind::Presence => IndexKinds::PRESENCE,
+        IndexType::Equality => IndexKinds::EQUALITY,
+        IndexType::Substring => IndexKinds::SUBSTRINGS,
+        IndexType::Approximate => IndexKinds::APPROXIMATE,
+        IndexType::Presence => IndexKinds::PRESENCE,
     }
 }
 
@@ -173,5 +178,5 @@ fn report(
     if position.is_none() {
         advice.push_str(" in the right database: the log does not name it");
     }
-    findings.note(Class::Missing, place, written.name("index"), reason, advice);
+    findings.note(FindingClass::Missing, place, written.name("index"), reason, advice);
 }

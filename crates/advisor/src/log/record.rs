@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use ironbark_config::{Configuration, overlay};
+use ironbark_config::{LoadedConfiguration, overlay};
 use ironbark_directory::filter_without_values;
 use ironbark_model::{CompiledFilter, Dn, Filter};
 
@@ -13,7 +13,7 @@ use super::{
     kinds_of,
     line::{self, Event, Key},
 };
-use crate::index::{self, Kind, SearchStatistics, Term};
+use crate::index::{self, IndexType, SearchStatistics, Term};
 
 /// Searches that may still have further lines.
 const MOST_OPEN: usize = 4096;
@@ -44,7 +44,7 @@ type Shape = (Option<usize>, String, bool);
 
 /// The collected searches.
 pub(super) struct Record<'a> {
-    configuration: &'a Configuration,
+    configuration: &'a LoadedConfiguration,
     open: HashMap<Key, Open>,
     /// Keys of `open`, the oldest first.
     order: VecDeque<Key>,
@@ -52,7 +52,7 @@ pub(super) struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    pub(super) fn new(configuration: &'a Configuration) -> Self {
+    pub(super) fn new(configuration: &'a LoadedConfiguration) -> Self {
         Self {
             configuration,
             open: HashMap::new(),
@@ -130,7 +130,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    fn not_indexed(&mut self, attribute: &str, kind: Kind) {
+    fn not_indexed(&mut self, attribute: &str, kind: IndexType) {
         let recent = self.order.iter().rev().take(MOST_RECENT);
         let asks = |open: &Open| asks_for(&open.filter, attribute);
         let found = recent.copied().find(|key| self.open.get(key).is_some_and(asks));
@@ -139,10 +139,10 @@ impl<'a> Record<'a> {
             return;
         }
         let filter = match kind {
-            Kind::Equality => format!("({attribute}=?)"),
-            Kind::Substring => format!("({attribute}=*?*)"),
-            Kind::Approximate => format!("({attribute}~=?)"),
-            Kind::Presence => format!("({attribute}=*)"),
+            IndexType::Equality => format!("({attribute}=?)"),
+            IndexType::Substring => format!("({attribute}=*?*)"),
+            IndexType::Approximate => format!("({attribute}~=?)"),
+            IndexType::Presence => format!("({attribute}=*)"),
         };
         self.count(&Open {
             filter,
@@ -216,7 +216,7 @@ fn asks_for(filter: &str, attribute: &str) -> bool {
 }
 
 /// The items of a filter that an index could serve, and whether the configuration has that index.
-fn terms(configuration: &Configuration, database: Option<usize>, filter: &str) -> Vec<(Term, bool)> {
+fn terms(configuration: &LoadedConfiguration, database: Option<usize>, filter: &str) -> Vec<(Term, bool)> {
     let Ok(filter) = Filter::parse(filter.as_bytes(), MOST_DEPTH) else {
         return Vec::new();
     };
@@ -234,7 +234,7 @@ fn terms(configuration: &Configuration, database: Option<usize>, filter: &str) -
 }
 
 /// Whether the server accepts such an index, and would ever use it.
-fn may_be_indexed(configuration: &Configuration, term: &Term) -> bool {
+fn may_be_indexed(configuration: &LoadedConfiguration, term: &Term) -> bool {
     let schema = &*configuration.schema;
     let Ok(description) = schema.attribute_description(term.attribute.as_bytes()) else {
         return false;
@@ -247,11 +247,11 @@ fn may_be_indexed(configuration: &Configuration, term: &Term) -> bool {
     let is_class = attribute_type.name().eq_ignore_ascii_case("objectClass");
     !is_computed
         && match term.kind {
-            Kind::Equality => attribute_type.equality.is_some(),
-            Kind::Substring => attribute_type.substrings.is_some(),
-            Kind::Approximate => attribute_type.equality.is_some(),
+            IndexType::Equality => attribute_type.equality.is_some(),
+            IndexType::Substring => attribute_type.substrings.is_some(),
+            IndexType::Approximate => attribute_type.equality.is_some(),
             // Every entry has a class.
-            Kind::Presence => !is_class,
+            IndexType::Presence => !is_class,
         }
 }
 

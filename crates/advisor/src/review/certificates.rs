@@ -3,7 +3,7 @@
 use ironbark_tls::{Weakness, certificates, weaknesses};
 
 use crate::{
-    finding::{Class, Findings},
+    finding::{FindingClass, Findings},
     written::WrittenConfiguration,
 };
 
@@ -17,8 +17,8 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
         let Some(own) = chain.first() else { continue };
         for weakness in weaknesses(own) {
             let class = match weakness {
-                Weakness::BrokenHash | Weakness::ShortKey(_) => Class::Unsafe,
-                Weakness::OldVersion | Weakness::ShortHash | Weakness::Authority => Class::Old,
+                Weakness::BrokenHash | Weakness::ShortKey(_) => FindingClass::Unsafe,
+                Weakness::OldVersion | Weakness::ShortHash | Weakness::Authority => FindingClass::Old,
             };
             let place = written.place(&statement.line.location);
             let reason = format!("{path}: {weakness}");
@@ -32,7 +32,7 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
 mod tests {
     use ironbark_testkit::{Layout, Stranger, Strangers};
 
-    use crate::{Class, WrittenConfiguration, review};
+    use crate::{FindingClass, WrittenConfiguration, review};
 
     #[test]
     fn what_is_weak_about_the_servers_certificate_is_named() {
@@ -47,7 +47,7 @@ mod tests {
                     extensions: "",
                     ..usual
                 },
-                Some((Class::Old, "version 1")),
+                Some((FindingClass::Old, "version 1")),
             ),
             (
                 "short",
@@ -55,12 +55,12 @@ mod tests {
                     key: &["-newkey", "rsa:1024"],
                     ..usual
                 },
-                Some((Class::Unsafe, "1024 bits")),
+                Some((FindingClass::Unsafe, "1024 bits")),
             ),
             (
                 "sha1",
                 Stranger { hash: "sha1", ..usual },
-                Some((Class::Unsafe, "SHA-1")),
+                Some((FindingClass::Unsafe, "SHA-1")),
             ),
         ] {
             strangers.make(name, like).unwrap();

@@ -9,7 +9,7 @@ use super::{
     samples::{Samples, is_complete},
 };
 use crate::{
-    finding::{Class, Findings},
+    finding::{FindingClass, Findings},
     written::WrittenConfiguration,
 };
 
@@ -49,7 +49,7 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
                 written.line("access", &format!("to attrs={attributes} by * read"))
             );
             let place = written.place(&database.location);
-            findings.note(Class::Unsafe, place, written.name("access"), reason, advice);
+            findings.note(FindingClass::Unsafe, place, written.name("access"), reason, advice);
         }
     }
 }

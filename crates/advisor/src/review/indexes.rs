@@ -3,7 +3,7 @@
 use ironbark_config::{IndexKinds, Setting, overlay};
 
 use crate::{
-    finding::{Class, Findings},
+    finding::{FindingClass, Findings},
     written::WrittenConfiguration,
 };
 
@@ -24,7 +24,7 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
             );
             let place = written.database(position);
             findings.note(
-                Class::Missing,
+                FindingClass::Missing,
                 place,
                 written.name("index"),
                 reason,
@@ -36,7 +36,7 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
         }
         if !overlay::is_indexed(database, schema, REPLICATED, IndexKinds::EQUALITY) {
             findings.note(
-                Class::Missing,
+                FindingClass::Missing,
                 written.database(position),
                 written.name("index"),
                 format!("replication looks entries up by {REPLICATED}"),

@@ -3,7 +3,7 @@
 use ironbark_config::Surveyed;
 
 use crate::{
-    finding::{Class, Findings},
+    finding::{FindingClass, Findings},
     written::WrittenConfiguration,
 };
 
@@ -104,7 +104,7 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
             continue;
         };
         let place = written.place(&statement.line.location);
-        findings.note(Class::Old, place, &statement.line.keyword, reason, advice);
+        findings.note(FindingClass::Old, place, &statement.line.keyword, reason, advice);
     }
 }
 

@@ -9,7 +9,7 @@ use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, Schema};
 
 use super::samples::{Samples, Who, is_closed_to_anonymous, is_complete};
 use crate::{
-    finding::{Class, Findings},
+    finding::{FindingClass, Findings},
     written::WrittenConfiguration,
 };
 
@@ -108,7 +108,7 @@ fn without_rules(written: &WrittenConfiguration, database: &DatabaseConfig, find
     let reason = format!("there is no access rule, so {who} may read everything, passwords included");
     let advice = format!("begin with: {}", written.line("access", &rule_for("userPassword")));
     let place = written.place(&database.location);
-    findings.note(Class::Unsafe, place, written.name("access"), reason, advice);
+    findings.note(FindingClass::Unsafe, place, written.name("access"), reason, advice);
 }
 
 /// A rule that protects passwords.
@@ -208,7 +208,7 @@ impl Sampling<'_> {
             "before this rule, write {}",
             written.line("access", &rule_for(&names.join(",")))
         );
-        findings.note(Class::Unsafe, place, written.name("access"), reason, advice);
+        findings.note(FindingClass::Unsafe, place, written.name("access"), reason, advice);
     }
 
     /// The password attributes that entries of this database may have.

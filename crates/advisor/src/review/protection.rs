@@ -9,7 +9,7 @@ use ironbark_config::{
 
 use super::secrets::{is_enterable_by_others, is_readable_by_others};
 use crate::{
-    finding::{Class, Findings},
+    finding::{FindingClass, Findings},
     written::WrittenConfiguration,
 };
 
@@ -63,7 +63,7 @@ fn allowed(written: &WrittenConfiguration, findings: &mut Findings) {
                 let place = written.place(&statement.line.location);
                 let advice = format!("leave {word} out");
                 findings.note(
-                    Class::Unsafe,
+                    FindingClass::Unsafe,
                     place,
                     &statement.line.keyword,
                     format!("{word}: {reason}"),
@@ -92,7 +92,7 @@ fn flushing(written: &WrittenConfiguration, findings: &mut Findings) {
             if has("writemap") {
                 let reason = "writemap: the server never writes through a map, because a full disk would then end it";
                 findings.note(
-                    Class::Ignored,
+                    FindingClass::Ignored,
                     place(),
                     keyword,
                     reason.to_owned(),
@@ -104,16 +104,20 @@ fn flushing(written: &WrittenConfiguration, findings: &mut Findings) {
             let is_about_flushes = is_unflushed || has("nometasync") || is_row("checkpoint");
             let (class, reason, advice) = if database.cluster.is_some() && is_about_flushes {
                 let reason = "a database of a cluster has checkpoints of its own: a crash of the machine takes nothing";
-                (Class::Ignored, reason, "it may be left out")
+                (FindingClass::Ignored, reason, "it may be left out")
             } else if is_unflushed {
                 let reason = "commits are acknowledged before they are on disk: a crash of the machine may damage the database beyond repair";
-                (Class::Unsafe, reason, "leave it out: writes that wait share one flush")
+                (
+                    FindingClass::Unsafe,
+                    reason,
+                    "leave it out: writes that wait share one flush",
+                )
             } else if has("nometasync") {
                 let reason = "a crash of the machine may take back the last writes that were acknowledged";
-                (Class::Unsafe, reason, "leave nometasync out")
+                (FindingClass::Unsafe, reason, "leave nometasync out")
             } else if is_row("checkpoint") && !flags.contains(EnvironmentFlags::NO_SYNC) {
                 let reason = "without dbnosync every commit is flushed, and there is nothing to checkpoint";
-                (Class::Ignored, reason, "it may be left out")
+                (FindingClass::Ignored, reason, "it may be left out")
             } else {
                 continue;
             };
@@ -144,7 +148,7 @@ fn files(written: &WrittenConfiguration, findings: &mut Findings) {
             );
             let advice = format!("run chmod o-rwx {}", file.display());
             findings.note(
-                Class::Unsafe,
+                FindingClass::Unsafe,
                 place_of("directory"),
                 written.name("directory"),
                 reason,
@@ -156,7 +160,7 @@ fn files(written: &WrittenConfiguration, findings: &mut Findings) {
                 directory.display()
             );
             findings.note(
-                Class::Unsafe,
+                FindingClass::Unsafe,
                 place_of("mode"),
                 written.name("mode"),
                 reason,
@@ -168,7 +172,7 @@ fn files(written: &WrittenConfiguration, findings: &mut Findings) {
             let reason = format!("every user of the machine may put files into {}", directory.display());
             let advice = format!("run chmod o-w {}", directory.display());
             findings.note(
-                Class::Unsafe,
+                FindingClass::Unsafe,
                 place_of("directory"),
                 written.name("directory"),
                 reason,
@@ -201,7 +205,7 @@ fn client_certificates(written: &WrittenConfiguration, findings: &mut Findings) 
             let place = written.place(&statement.line.location);
             let reason = "a client whose certificate is wrong is let in as one without".to_owned();
             findings.note(
-                Class::Unsafe,
+                FindingClass::Unsafe,
                 place,
                 &statement.line.keyword,
                 reason,
@@ -246,14 +250,20 @@ fn encryption(written: &WrittenConfiguration, listeners: Option<&str>, findings:
                     }
                 };
                 let reason = format!("{reason} to {url}");
-                findings.note(Class::Unsafe, written.whole(), written.name("security"), reason, advice);
+                findings.note(
+                    FindingClass::Unsafe,
+                    written.whole(),
+                    written.name("security"),
+                    reason,
+                    advice,
+                );
             }
         }
         None if !has_certificate => {
             let reason =
                 format!("there is no certificate: {reason}, unless the server listens on ldapi:// or loopback alone");
             findings.note(
-                Class::Missing,
+                FindingClass::Missing,
                 written.whole(),
                 written.name("TLSCertificateFile"),
                 reason,
@@ -311,7 +321,7 @@ pub(super) fn unlimited(
     let reason = "anybody, without a bind, may take all entries with one search".to_owned();
     let advice = "limit it, and write limits for those who need more";
     findings.note(
-        Class::Unsafe,
+        FindingClass::Unsafe,
         place,
         found.map_or(written.name(name), |found| found.line.keyword.as_str()),
         reason,

@@ -6,7 +6,7 @@
 use std::{collections::BTreeSet, fmt};
 
 use ironbark_config::{
-    Allow, Configuration, DatabaseConfig, Operations, Require, SurveyedSection,
+    Allow, DatabaseConfig, LoadedConfiguration, Operations, Require, SurveyedSection,
     access::{DnPattern, NameScope},
 };
 use ironbark_directory::Appraisal;
@@ -39,7 +39,7 @@ impl fmt::Display for Who {
 #[derive(Clone, Copy)]
 pub(super) struct Samples<'a> {
     pub(super) appraisal: &'a Appraisal,
-    pub(super) configuration: &'a Configuration,
+    pub(super) configuration: &'a LoadedConfiguration,
     pub(super) database: &'a DatabaseConfig,
     /// 0: cn=config.
     pub(super) number: usize,
@@ -117,7 +117,7 @@ pub(super) fn is_complete(written: &WrittenConfiguration, number: usize) -> bool
 }
 
 /// Whether `require` refuses everything to clients without authentication.
-pub(super) fn is_closed_to_anonymous(configuration: &Configuration, database: &DatabaseConfig) -> bool {
+pub(super) fn is_closed_to_anonymous(configuration: &LoadedConfiguration, database: &DatabaseConfig) -> bool {
     [database.require, configuration.frontend.require]
         .iter()
         .any(|require| require.contains(Require::AUTHENTICATION) || require.contains(Require::STRONG))

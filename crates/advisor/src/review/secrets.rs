@@ -10,7 +10,7 @@ use ironbark_config::{Setting, Surveyed};
 use ironbark_directory::password::{self, Scheme};
 
 use crate::{
-    finding::{Class, Findings, Place},
+    finding::{FindingClass, FindingPlace, Findings},
     written::WrittenConfiguration,
 };
 
@@ -22,7 +22,7 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
         let stored = statement.line.arguments.first().map(String::as_str).unwrap_or_default();
         if let Some(reason) = weakness(stored) {
             let place = written.place(&statement.line.location);
-            findings.note(Class::Unsafe, place, &statement.line.keyword, reason, INSTEAD);
+            findings.note(FindingClass::Unsafe, place, &statement.line.keyword, reason, INSTEAD);
         }
     }
     for statement in written.accepted("password-hash") {
@@ -31,7 +31,7 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
                 let place = written.place(&statement.line.location);
                 let reason = format!("new passwords are stored as {scheme}: {reason}");
                 findings.note(
-                    Class::Unsafe,
+                    FindingClass::Unsafe,
                     place,
                     &statement.line.keyword,
                     reason,
@@ -103,8 +103,8 @@ fn readable_files(written: &WrittenConfiguration, findings: &mut Findings) {
         );
         let advice = format!("run chmod o-rwx {}", place.file);
         findings.note(
-            Class::Unsafe,
-            Place { ..place },
+            FindingClass::Unsafe,
+            FindingPlace { ..place },
             &statement.line.keyword,
             reason,
             advice,

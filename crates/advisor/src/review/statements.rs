@@ -1,10 +1,10 @@
 //! The loader's errors and notices for each statement: wrong, unknown, or without meaning here.
 
-use ironbark_config::{ConfigError, Fate, Handler, NoticeKind, SettingError, Subject, Surveyed, SurveyedSection};
+use ironbark_config::{ConfigError, ErrorSubject, Fate, Handler, NoticeKind, SettingError, Surveyed, SurveyedSection};
 
 use super::old;
 use crate::{
-    finding::{Class, Finding, Findings, Place},
+    finding::{Finding, FindingClass, FindingPlace, Findings},
     written::WrittenConfiguration,
 };
 
@@ -12,8 +12,8 @@ use crate::{
 pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
     for error in &written.file_errors {
         findings.add(Finding {
-            class: Class::Wrong,
-            place: Place::in_file(error.file.display().to_string(), 0),
+            class: FindingClass::Wrong,
+            place: FindingPlace::in_file(error.file.display().to_string(), 0),
             setting: "slapd.d".to_owned(),
             reason: error.reason.clone(),
             advice: String::new(),
@@ -22,7 +22,7 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
     }
     for error in &written.errors {
         findings.add(Finding {
-            class: Class::Wrong,
+            class: FindingClass::Wrong,
             place: error
                 .location()
                 .map_or_else(|| written.whole(), |location| written.place(location)),
@@ -37,8 +37,8 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
             findings.add(finding);
         } else if let Some(reason) = statement.why_meaningless() {
             let (class, advice) = match old::instead_of_meaningless(&statement.line.keyword) {
-                Some(advice) => (Class::Old, advice),
-                None => (Class::Ignored, "it may be left out"),
+                Some(advice) => (FindingClass::Old, advice),
+                None => (FindingClass::Ignored, "it may be left out"),
             };
             let place = written.place(&statement.line.location);
             findings.note(class, place, &statement.line.keyword, reason.to_owned(), advice);
@@ -53,13 +53,16 @@ fn notices(written: &WrittenConfiguration, findings: &mut Findings) {
         let (class, advice) = match notice.kind {
             // Settings without meaning are already reported. Indexes are reported elsewhere.
             NoticeKind::Index | NoticeKind::Meaningless => continue,
-            NoticeKind::Old => (Class::Old, "write the new name"),
-            NoticeKind::BuiltIn | NoticeKind::Statement => (Class::Ignored, ""),
-            NoticeKind::Checksum => (Class::Ignored, "change cn=config with ldapmodify or slapmodify -n 0"),
+            NoticeKind::Old => (FindingClass::Old, "write the new name"),
+            NoticeKind::BuiltIn | NoticeKind::Statement => (FindingClass::Ignored, ""),
+            NoticeKind::Checksum => (
+                FindingClass::Ignored,
+                "change cn=config with ldapmodify or slapmodify -n 0",
+            ),
         };
         let place = written.place(&notice.location);
         let setting = match &notice.subject {
-            Subject::Line => "slapd.d",
+            ErrorSubject::Line => "slapd.d",
             subject => name_of(subject),
         };
         findings.note(class, place, setting, notice.text.clone(), advice);
@@ -78,7 +81,7 @@ fn refused(written: &WrittenConfiguration, statement: &Surveyed) -> Option<Findi
         // slapd.d may hold attributes that no directive corresponds to. They are ignored.
         let is_unknown = statement.row.is_none() && statement.section != SurveyedSection::Refused;
         return is_unknown.then(|| Finding {
-            class: Class::Unknown,
+            class: FindingClass::Unknown,
             place,
             setting: line.keyword.clone(),
             reason: format!("no attribute of cn=config has this name: it has no effect{hint}"),
@@ -89,8 +92,8 @@ fn refused(written: &WrittenConfiguration, statement: &Surveyed) -> Option<Findi
     let (class, advice) = fault(statement, error);
     let mut reason = error.reason();
     match class {
-        Class::Unknown if statement.row.is_none() => reason.push_str(&hint),
-        Class::Old if statement.row.is_none() => "slapd has removed it, too".clone_into(&mut reason),
+        FindingClass::Unknown if statement.row.is_none() => reason.push_str(&hint),
+        FindingClass::Old if statement.row.is_none() => "slapd has removed it, too".clone_into(&mut reason),
         _ => {}
     }
     Some(Finding {
@@ -104,7 +107,7 @@ fn refused(written: &WrittenConfiguration, statement: &Surveyed) -> Option<Findi
 }
 
 /// The class of the error of a refused statement, and the advice.
-fn fault(statement: &Surveyed, error: &ConfigError) -> (Class, &'static str) {
+fn fault(statement: &Surveyed, error: &ConfigError) -> (FindingClass, &'static str) {
     let of_section = if begins_section(statement) {
         "its content was not checked"
     } else {
@@ -112,18 +115,18 @@ fn fault(statement: &Surveyed, error: &ConfigError) -> (Class, &'static str) {
     };
     match error {
         ConfigError::UnknownSetting { keyword, .. } => {
-            old::removed(keyword).map_or((Class::Unknown, ""), |instead| (Class::Old, instead))
+            old::removed(keyword).map_or((FindingClass::Unknown, ""), |instead| (FindingClass::Old, instead))
         }
         ConfigError::Refused { error, .. } => match error {
-            SettingError::Wrong(_) => {
-                old::wrong_form(statement).map_or((Class::Wrong, of_section), |instead| (Class::Old, instead))
-            }
-            SettingError::Misplaced(_) | SettingError::Unavailable(_) => (Class::Wrong, of_section),
+            SettingError::Wrong(_) => old::wrong_form(statement).map_or((FindingClass::Wrong, of_section), |instead| {
+                (FindingClass::Old, instead)
+            }),
+            SettingError::Misplaced(_) | SettingError::Unavailable(_) => (FindingClass::Wrong, of_section),
             SettingError::UnknownPart(_) | SettingError::MissingPart(_) | SettingError::RefusedPart(_) => {
-                (Class::Unknown, of_section)
+                (FindingClass::Unknown, of_section)
             }
         },
-        ConfigError::Definition { .. } | ConfigError::Unreadable { .. } => (Class::Wrong, of_section),
+        ConfigError::Definition { .. } | ConfigError::Unreadable { .. } => (FindingClass::Wrong, of_section),
     }
 }
 
@@ -142,10 +145,10 @@ fn at_fault(error: &ConfigError) -> &str {
     }
 }
 
-fn name_of(subject: &Subject) -> &str {
+fn name_of(subject: &ErrorSubject) -> &str {
     match subject {
-        Subject::Setting(keyword) => keyword,
-        Subject::Overlay => "overlay",
-        Subject::Line => "configuration",
+        ErrorSubject::Setting(keyword) => keyword,
+        ErrorSubject::Overlay => "overlay",
+        ErrorSubject::Line => "configuration",
     }
 }

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use ironbark_config::{Form, Level, Setting, SettingError, Statement, database_handler};
+use ironbark_config::{Form, Setting, SettingError, SettingLevel, Statement, database_handler};
 
 use super::settings::SockConfig;
 
-const SOCK: Level = Level::DatabaseOf(&["sock"]);
+const SOCK: SettingLevel = SettingLevel::DatabaseOf(&["sock"]);
 
 /// Octets that the name of a local socket may have.
 const MOST_SOCKET_OCTETS: usize = 107;

@@ -14,7 +14,7 @@ use super::{
     plain::Plain,
     scram::{Binding, Scram},
 };
-use crate::{BindSettings, ChannelBinding, ClientError, NegotiatedTls, SecurityFlags};
+use crate::{BindSettings, ChannelBindingType, ClientError, NegotiatedTls, SecurityFlags};
 
 /// A mechanism.
 #[derive(Debug)]
@@ -217,9 +217,9 @@ impl Mechanism {
 fn bound(settings: &BindSettings, situation: Situation<'_>) -> Option<Binding> {
     let tls = situation.tls?;
     let kind = match settings.channel_binding {
-        ChannelBinding::OpenLdap => BindingType::OpenLdap,
-        ChannelBinding::ServerEndPoint => BindingType::ServerEndPoint,
-        ChannelBinding::Exporter => BindingType::Exporter,
+        ChannelBindingType::OpenLdap => BindingType::OpenLdap,
+        ChannelBindingType::ServerEndPoint => BindingType::ServerEndPoint,
+        ChannelBindingType::Exporter => BindingType::Exporter,
     };
     let exporter = tls.negotiated.exporter.as_ref().map(<[u8; 32]>::as_slice);
     let data = kind.data(tls.endpoint.as_deref(), exporter)?;
@@ -234,14 +234,14 @@ mod tests {
     use ironbark_tls::Negotiated;
 
     use super::*;
-    use crate::{Secret, SecurityProperties};
+    use crate::{BindSecurityProperties, Secret};
 
     fn settings(mechanisms: &str, secprops: &str) -> BindSettings {
         BindSettings {
             mechanisms: mechanisms.to_owned(),
             authentication_id: "ann".to_owned(),
             credentials: Secret(b"pencil".to_vec()),
-            security: SecurityProperties::parse(secprops).unwrap(),
+            security: BindSecurityProperties::parse(secprops).unwrap(),
             ..BindSettings::default()
         }
     }
@@ -323,7 +323,7 @@ mod tests {
         };
         assert_eq!(chosen(&settings("EXTERNAL", "minssf=71"), local).unwrap(), "EXTERNAL");
         let exporter = BindSettings {
-            channel_binding: ChannelBinding::Exporter,
+            channel_binding: ChannelBindingType::Exporter,
             ..settings("SCRAM-SHA-1-PLUS", "none")
         };
         assert!(chosen(&exporter, secured).is_err(), "TLS 1.2 has none");

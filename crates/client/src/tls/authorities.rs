@@ -5,7 +5,7 @@ use std::path::Path;
 use ironbark_tls::{FileError, PeerRole, Revocation, Trust, TrustError, certificates, files, revocation_lists};
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
 
-use crate::{ClientError, CrlCheck, RequireCertificate, TlsSettings};
+use crate::{ClientError, RequireCertificate, ServerCrlCheck, TlsSettings};
 
 /// The certificates of authorities, and their revocation lists.
 pub(super) struct Authorities {
@@ -67,9 +67,9 @@ impl Authorities {
             return Ok(None);
         }
         let (revocation, lists) = match settings.crl_check.unwrap_or_default() {
-            CrlCheck::None => (Revocation::IfListed, &[][..]),
-            CrlCheck::Peer => (Revocation::Own, &self.revocations[..]),
-            CrlCheck::All => (Revocation::All, &self.revocations[..]),
+            ServerCrlCheck::None => (Revocation::IfListed, &[][..]),
+            ServerCrlCheck::Peer => (Revocation::Own, &self.revocations[..]),
+            ServerCrlCheck::All => (Revocation::All, &self.revocations[..]),
         };
         let trust = Trust::new(
             PeerRole::Server,

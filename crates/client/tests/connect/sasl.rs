@@ -1,6 +1,6 @@
 //! SASL mechanisms against real servers.
 
-use ironbark_client::{ChannelBinding, Client, ClientError, proto::ResultCode};
+use ironbark_client::{ChannelBindingType, Client, ClientError, proto::ResultCode};
 use ironbark_testkit::Flavor;
 
 use crate::connect::{ANN, TLS, connect, identity, settings, usual, with};
@@ -103,9 +103,9 @@ async fn a_local_client_is_known_by_its_process() {
 async fn standard_channel_bindings_work_with_our_server() {
     let server = usual(Flavor::Ironbark);
     for binding in [
-        ChannelBinding::ServerEndPoint,
-        ChannelBinding::Exporter,
-        ChannelBinding::OpenLdap,
+        ChannelBindingType::ServerEndPoint,
+        ChannelBindingType::Exporter,
+        ChannelBindingType::OpenLdap,
     ] {
         let words = with(&with(TLS[1], AS_ANN), &[("saslmech", "SCRAM-SHA-256-PLUS")]);
         let mut settings = settings(&server, &words);

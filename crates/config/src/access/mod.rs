@@ -49,7 +49,7 @@ impl AccessRule {
                     is: NameCondition::Anyone,
                 }],
                 grant,
-                control: Control::Stop,
+                control: ClauseControl::Stop,
             }],
             location: location.clone(),
         }
@@ -198,7 +198,7 @@ pub struct By {
     /// The granted privileges.
     pub grant: Grant,
     /// How the evaluation continues when the clause matches.
-    pub control: Control,
+    pub control: ClauseControl,
 }
 
 /// A condition on the requester.
@@ -309,7 +309,7 @@ impl StrengthFactor {
 
 /// How the evaluation continues after a matching clause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Control {
+pub enum ClauseControl {
     /// It ends.
     #[default]
     Stop,
@@ -319,7 +319,7 @@ pub enum Control {
     Break,
 }
 
-impl Control {
+impl ClauseControl {
     const WORDS: &[(&str, Self)] = &[
         ("stop", Self::Stop),
         ("continue", Self::Continue),

@@ -4,7 +4,7 @@
 use ironbark_model::{Schema, schema::Source};
 
 use super::{
-    Control, GroupName, NameCondition, PeerPattern, RegexTemplate, TextPattern, Who, parse::parse_conditions,
+    ClauseControl, GroupName, NameCondition, PeerPattern, RegexTemplate, TextPattern, Who, parse::parse_conditions,
     text::who_text, what::oid, words::Words,
 };
 use crate::{Operations, SettingError, statement::Statement};
@@ -41,7 +41,7 @@ pub struct OperationBy {
     /// The decision about the request; `None`: no decision.
     pub action: Option<OperationAction>,
     /// How the evaluation continues when the clause matches and does not decide.
-    pub control: Control,
+    pub control: ClauseControl,
 }
 
 /// The decision about a request.
@@ -156,7 +156,7 @@ fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<Operatio
         return Ok(OperationBy {
             who,
             action: None,
-            control: Control::Break,
+            control: ClauseControl::Break,
         });
     }
     let action = if word.eq_ignore_ascii_case("allow") {
@@ -172,8 +172,8 @@ fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<Operatio
         return Err(format!("expecting allow, reject, drop or break, got \"{word}\"").into());
     };
     let control = match words.next_in_clause() {
-        None => Control::Stop,
-        Some(word) => Control::parse(word).ok_or_else(|| format!("expecting <control> got \"{word}\""))?,
+        None => ClauseControl::Stop,
+        Some(word) => ClauseControl::parse(word).ok_or_else(|| format!("expecting <control> got \"{word}\""))?,
     };
     Ok(OperationBy {
         who,

@@ -1,6 +1,6 @@
 //! Reading `access to <what> [by <who> <access> <control>] ...`.
 
-use super::{AccessRule, By, Control, Grant, NameCondition, Who, what, who, words::Words};
+use super::{AccessRule, By, ClauseControl, Grant, NameCondition, Who, what, who, words::Words};
 use crate::{SettingError, statement::Statement};
 
 impl AccessRule {
@@ -63,7 +63,7 @@ pub(super) fn parse_conditions(statement: &Statement<'_>, words: &mut Words<'_>)
 }
 
 fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<By, SettingError> {
-    let says_what = |word| Control::parse(word).is_some() || Grant::parse(word).is_some();
+    let says_what = |word| ClauseControl::parse(word).is_some() || Grant::parse(word).is_some();
     let who = match words.peek() {
         // As in slapd, a clause without a condition is about everybody.
         Some(word) if says_what(word) && who::parse(statement, word)?.is_none() => vec![Who::Name {
@@ -73,16 +73,16 @@ fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<By, Sett
         _ => parse_conditions(statement, words)?,
     };
     let mut grant = Grant::NOTHING;
-    let mut control = Control::default();
+    let mut control = ClauseControl::default();
     let mut word = words.next_in_clause();
     if let Some(text) = word
-        && Control::parse(text).is_none()
+        && ClauseControl::parse(text).is_none()
     {
         grant = Grant::parse(text).ok_or_else(|| format!("expecting <access> got \"{text}\""))?;
         word = words.next_in_clause();
     }
     if let Some(text) = word {
-        control = Control::parse(text).ok_or_else(|| format!("expecting <control> got \"{text}\""))?;
+        control = ClauseControl::parse(text).ok_or_else(|| format!("expecting <control> got \"{text}\""))?;
     }
     Ok(By { who, grant, control })
 }

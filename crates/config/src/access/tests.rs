@@ -6,18 +6,18 @@ use ironbark_model::{Dn, schema::Source};
 use proptest::prelude::*;
 
 use super::{
-    AccessLevel, AccessRule, AttributeTarget, Control, DnPattern, Grant, GrantKind, NameCondition, NameScope,
+    AccessLevel, AccessRule, AttributeTarget, ClauseControl, DnPattern, Grant, GrantKind, NameCondition, NameScope,
     Privileges, SelfOnly, Who,
 };
 use crate::{
     Statement,
-    reader::{Memory, read},
+    reader::{MemoryFiles, read},
     test_overlay, test_schema,
 };
 
 fn parse(text: &str) -> Result<(AccessRule, String), String> {
     let schema = test_schema::schema();
-    let lines = read("f", &Memory::file("f", format!("access {text}"))).map_err(|error| error.to_string())?;
+    let lines = read("f", &MemoryFiles::file("f", format!("access {text}"))).map_err(|error| error.to_string())?;
     let location = Source {
         file: "f".into(),
         line: 1,
@@ -184,9 +184,9 @@ fn a_rule_has_the_parts_that_were_written() {
             kind: GrantKind::Level(AccessLevel::Write)
         }
     );
-    assert_eq!(rule.by[0].control, Control::Stop);
+    assert_eq!(rule.by[0].control, ClauseControl::Stop);
     assert_eq!(rule.by[1].grant.kind, GrantKind::Set(Privileges::WRITE));
-    assert_eq!(rule.by[1].control, Control::Break);
+    assert_eq!(rule.by[1].control, ClauseControl::Break);
 }
 
 #[test]

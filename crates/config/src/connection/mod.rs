@@ -7,7 +7,7 @@ use std::{path::PathBuf, time::Duration};
 
 use ironbark_model::ldap_url::LdapUrl;
 
-pub use self::security::{SecurityFlags, SecurityProperties};
+pub use self::security::{BindSecurityProperties, SecurityFlags};
 use crate::secret::Secret;
 
 /// Settings of a connection, as of `syncrepl`, `idassert-bind` and their like (`slapd.conf(5)`, `slapd-ldap(5)`).
@@ -66,7 +66,7 @@ pub struct TlsSettings {
     /// `tls_ecname`: names of curves, separated by colons.
     pub curves: Option<String>,
     /// `tls_crlcheck`; `None`: not said, which is as `none`.
-    pub crl_check: Option<CrlCheck>,
+    pub crl_check: Option<ServerCrlCheck>,
     /// PEM of revocation lists. No word sets it: it may be `TLSCRLFile` of the server.
     pub crl_file: Option<PathBuf>,
     /// `tls_protocol_min`, in the form of the protocol: (3, 3) is TLS 1.2. Older versions than that do not exist here.
@@ -109,7 +109,7 @@ pub enum RequireSan {
 /// `tls_crlcheck`: which certificates of the server's chain must be on no revocation list. The lists stand in the files
 /// of `tls_cacert` and `tls_cacertdir`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum CrlCheck {
+pub enum ServerCrlCheck {
     /// None.
     #[default]
     None,
@@ -138,9 +138,9 @@ pub struct BindSettings {
     /// `realm`: for DIGEST-MD5; empty: the first one of the server.
     pub realm: String,
     /// `secprops`.
-    pub security: SecurityProperties,
+    pub security: BindSecurityProperties,
     /// The name of the channel binding that SCRAM uses. slapd has no setting for it.
-    pub channel_binding: ChannelBinding,
+    pub channel_binding: ChannelBindingType,
 }
 
 /// `bindmethod`.
@@ -157,7 +157,7 @@ pub enum BindMethod {
 
 /// Channel bindings of SCRAM's -PLUS mechanisms.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum ChannelBinding {
+pub enum ChannelBindingType {
     /// The hash of the server's certificate under the name `ldap`, which is libldap's. slapd takes only this name.
     #[default]
     OpenLdap,

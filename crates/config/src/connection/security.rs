@@ -49,7 +49,7 @@ impl SecurityFlags {
 
 /// Demands on a SASL negotiation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SecurityProperties {
+pub struct BindSecurityProperties {
     /// Properties that the mechanism must have.
     pub flags: SecurityFlags,
     /// `minssf`: least strength of the connection's protection, in bits of its keys. Mechanisms here protect nothing
@@ -58,7 +58,7 @@ pub struct SecurityProperties {
 }
 
 /// libldap's: `noanonymous,noplain`.
-impl Default for SecurityProperties {
+impl Default for BindSecurityProperties {
     fn default() -> Self {
         Self {
             flags: SecurityFlags::NO_ANONYMOUS.with(SecurityFlags::NO_PLAIN),
@@ -67,7 +67,7 @@ impl Default for SecurityProperties {
     }
 }
 
-impl SecurityProperties {
+impl BindSecurityProperties {
     /// Reads words that are separated by commas. Words for properties replace the default ones. `maxssf` and
     /// `maxbufsize` limit a protection by the mechanism itself; none is negotiated, so every value is obeyed.
     ///
@@ -118,8 +118,8 @@ mod tests {
 
     #[test]
     fn words_replace_the_defaults_and_numbers_do_not() {
-        let flags = |text| SecurityProperties::parse(text).unwrap().flags;
-        assert_eq!(flags("minssf=128"), SecurityProperties::default().flags);
+        let flags = |text| BindSecurityProperties::parse(text).unwrap().flags;
+        assert_eq!(flags("minssf=128"), BindSecurityProperties::default().flags);
         assert_eq!(flags("none"), SecurityFlags::empty());
         assert_eq!(flags("none,NoActive"), SecurityFlags::NO_ACTIVE);
         assert_eq!(
@@ -127,7 +127,9 @@ mod tests {
             ["nodict", "noplain"]
         );
         assert_eq!(
-            SecurityProperties::parse("minssf=56,maxbufsize=65536").unwrap().min_ssf,
+            BindSecurityProperties::parse("minssf=56,maxbufsize=65536")
+                .unwrap()
+                .min_ssf,
             56
         );
     }
@@ -135,8 +137,8 @@ mod tests {
     #[test]
     fn other_words_are_refused_by_name() {
         for text in ["", "noplain,", "strong", "minssf", "minssf=", "minssf=-1", "ssf=1"] {
-            assert!(SecurityProperties::parse(text).is_err(), "{text}");
+            assert!(BindSecurityProperties::parse(text).is_err(), "{text}");
         }
-        assert!(SecurityProperties::parse("noplain,strong").is_err_and(|why| why.contains("strong")));
+        assert!(BindSecurityProperties::parse("noplain,strong").is_err_and(|why| why.contains("strong")));
     }
 }

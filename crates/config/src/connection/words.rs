@@ -5,7 +5,8 @@ use std::time::Duration;
 use ironbark_model::ldap_url::LdapUrl;
 
 use super::{
-    BindMethod, ConnectSettings, CrlCheck, Keepalive, RequireCertificate, RequireSan, SecurityProperties, StartTls,
+    BindMethod, BindSecurityProperties, ConnectSettings, Keepalive, RequireCertificate, RequireSan, ServerCrlCheck,
+    StartTls,
 };
 use crate::{SettingError, secret::Secret};
 
@@ -66,7 +67,7 @@ static SETTERS: &[(&str, Set)] = &[
     }),
     ("realm", |settings, value| text(&mut settings.bind.realm, value)),
     ("secprops", |settings, value| {
-        settings.bind.security = SecurityProperties::parse(value)?;
+        settings.bind.security = BindSecurityProperties::parse(value)?;
         Ok(())
     }),
     ("timeout", |settings, value| {
@@ -163,10 +164,10 @@ const SAN_LEVELS: &[(&str, RequireSan)] = &[
     ("on", RequireSan::Demand),
     ("yes", RequireSan::Demand),
 ];
-const CRL_CHECKS: &[(&str, CrlCheck)] = &[
-    ("none", CrlCheck::None),
-    ("peer", CrlCheck::Peer),
-    ("all", CrlCheck::All),
+const CRL_CHECKS: &[(&str, ServerCrlCheck)] = &[
+    ("none", ServerCrlCheck::None),
+    ("peer", ServerCrlCheck::Peer),
+    ("all", ServerCrlCheck::All),
 ];
 
 fn word<T: Copy>(value: &str, words: &[(&str, T)]) -> Result<T, String> {

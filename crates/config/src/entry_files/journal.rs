@@ -21,7 +21,7 @@ use super::{Durability, FolderError, list, put, remove, sync_folder};
 
 /// One change of the files. Paths are relative to the directory.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum JournalStep {
     /// The file of an entry, whole.
     Put {
         /// The file.
@@ -56,7 +56,7 @@ pub struct Journal {
 pub struct Draft<'j> {
     journal: &'j Journal,
     /// The only step so far.
-    first: Option<Step>,
+    first: Option<JournalStep>,
     file: Option<BufWriter<File>>,
 }
 
@@ -103,7 +103,7 @@ impl Journal {
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn steps(&self) -> Result<Vec<Step>, FolderError> {
+    pub fn steps(&self) -> Result<Vec<JournalStep>, FolderError> {
         let mut steps = Vec::new();
         self.for_each(&mut |step| {
             steps.push(step);
@@ -117,7 +117,7 @@ impl Journal {
     }
 
     /// Whether there is a journal.
-    fn for_each(&self, visit: &mut dyn FnMut(Step) -> Result<(), FolderError>) -> Result<bool, FolderError> {
+    fn for_each(&self, visit: &mut dyn FnMut(JournalStep) -> Result<(), FolderError>) -> Result<bool, FolderError> {
         let path = self.path();
         let file = match File::open(&path) {
             Ok(file) => file,
@@ -143,11 +143,11 @@ impl Journal {
     }
 
     /// Refuses a step that could never be carried out.
-    fn check(&self, step: &Step) -> Result<(), FolderError> {
+    fn check(&self, step: &JournalStep) -> Result<(), FolderError> {
         match step {
-            Step::Put { file, .. } => self.check_length(file),
-            Step::Remove { .. } => Ok(()),
-            Step::Move { from, to } => {
+            JournalStep::Put { file, .. } => self.check_length(file),
+            JournalStep::Remove { .. } => Ok(()),
+            JournalStep::Move { from, to } => {
                 let whole = self.directory.join(to);
                 if fs::read_dir(&whole).is_ok_and(|mut entries| entries.next().is_some()) {
                     return Err(FolderError::new(&whole, "is in the way, and not empty"));
@@ -171,11 +171,11 @@ impl Journal {
         Ok(())
     }
 
-    pub(super) fn take(&self, step: &Step, durability: Durability) -> Result<(), FolderError> {
+    pub(super) fn take(&self, step: &JournalStep, durability: Durability) -> Result<(), FolderError> {
         match step {
-            Step::Put { file, text } => put(&self.directory.join(file), text, durability),
-            Step::Remove { file } => remove(&self.directory.join(file), durability),
-            Step::Move { from, to } => {
+            JournalStep::Put { file, text } => put(&self.directory.join(file), text, durability),
+            JournalStep::Remove { file } => remove(&self.directory.join(file), durability),
+            JournalStep::Move { from, to } => {
                 let (from, to) = (self.directory.join(from), self.directory.join(to));
                 if !from.is_dir() {
                     return Ok(());
@@ -195,7 +195,7 @@ impl Draft<'_> {
     /// # Errors
     /// It cannot be written to the journal, or could never be carried out: a name is too long for the file system, or a
     /// folder is in the way.
-    pub fn add(&mut self, step: Step) -> Result<(), FolderError> {
+    pub fn add(&mut self, step: JournalStep) -> Result<(), FolderError> {
         self.journal.check(&step)?;
         if self.first.is_none() && self.file.is_none() {
             self.first = Some(step);
@@ -265,13 +265,13 @@ impl Drop for Draft<'_> {
 }
 
 /// A step as a record: the file, and the action.
-fn written(step: &Step) -> Vec<u8> {
+fn written(step: &JournalStep) -> Vec<u8> {
     let mut text = Vec::new();
     let writer = LdifWriter { wrap: Wrap::No };
     let (file, name, value) = match step {
-        Step::Put { file, text } => (file, PUT, text.as_slice()),
-        Step::Remove { file } => (file, REMOVE, &b""[..]),
-        Step::Move { from, to } => (from, MOVE, to.as_os_str().as_bytes()),
+        JournalStep::Put { file, text } => (file, PUT, text.as_slice()),
+        JournalStep::Remove { file } => (file, REMOVE, &b""[..]),
+        JournalStep::Move { from, to } => (from, MOVE, to.as_os_str().as_bytes()),
     };
     writer.dn(&mut text, file.as_os_str().as_bytes());
     writer.attribute(&mut text, name, value);
@@ -279,7 +279,7 @@ fn written(step: &Step) -> Vec<u8> {
     text
 }
 
-fn step(file: Vec<u8>, kind: RecordKind) -> Option<Step> {
+fn step(file: Vec<u8>, kind: RecordKind) -> Option<JournalStep> {
     let path = |bytes: Vec<u8>| PathBuf::from(OsString::from_vec(bytes));
     let RecordKind::Content(mut attributes) = kind else {
         return None;
@@ -287,9 +287,9 @@ fn step(file: Vec<u8>, kind: RecordKind) -> Option<Step> {
     let (name, value) = attributes.pop()?;
     let file = path(file);
     match name.as_slice() {
-        PUT => Some(Step::Put { file, text: value }),
-        REMOVE => Some(Step::Remove { file }),
-        MOVE => Some(Step::Move {
+        PUT => Some(JournalStep::Put { file, text: value }),
+        REMOVE => Some(JournalStep::Remove { file }),
+        MOVE => Some(JournalStep::Move {
             from: file,
             to: path(value),
         }),

@@ -5,14 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{FolderError, Step, file_of, names};
+use super::{FolderError, JournalStep, file_of, names};
 
 /// The files after the steps of a journal.
-pub fn applied(files: Vec<Found>, steps: Vec<Step>) -> Vec<Found> {
+pub fn applied(files: Vec<Found>, steps: Vec<JournalStep>) -> Vec<Found> {
     let mut files: BTreeMap<PathBuf, Found> = files.into_iter().map(|found| (found.file.clone(), found)).collect();
     for step in steps {
         match step {
-            Step::Put { file, text } => {
+            JournalStep::Put { file, text } => {
                 let found = Found {
                     place: file.clone(),
                     file: file.clone(),
@@ -20,10 +20,10 @@ pub fn applied(files: Vec<Found>, steps: Vec<Step>) -> Vec<Found> {
                 };
                 files.insert(file, found);
             }
-            Step::Remove { file } => {
+            JournalStep::Remove { file } => {
                 files.remove(&file);
             }
-            Step::Move { from, to } => {
+            JournalStep::Move { from, to } => {
                 let moved = std::mem::take(&mut files).into_values().map(|mut found| {
                     if let Ok(rest) = found.file.strip_prefix(&from) {
                         found.file = to.join(rest);

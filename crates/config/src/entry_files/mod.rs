@@ -21,7 +21,7 @@ use std::{
 
 use ironbark_ldif::{LdifReader, LdifWriter, NoFiles, RecordKind};
 
-pub use journal::{Draft, Journal, Step};
+pub use journal::{Draft, Journal, JournalStep};
 pub use list::{Found, applied, list};
 pub use lock::FolderLock;
 

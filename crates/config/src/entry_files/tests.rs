@@ -8,8 +8,8 @@ fn path(text: &str) -> PathBuf {
     PathBuf::from(text)
 }
 
-fn put_step(file: &str, text: &str) -> Step {
-    Step::Put {
+fn put_step(file: &str, text: &str) -> JournalStep {
+    JournalStep::Put {
         file: path(file),
         text: text.as_bytes().to_vec(),
     }
@@ -40,19 +40,19 @@ fn begin(directory: &Path) -> Journal {
     Journal::new(directory, "top.journal".into())
 }
 
-fn steps() -> Vec<Step> {
+fn steps() -> Vec<JournalStep> {
     vec![
         put_step("top/gone/moved.ldif", "a, moved\nand in two lines"),
-        Step::Move {
+        JournalStep::Move {
             from: path("top/a"),
             to: path("top/gone/moved"),
         },
-        Step::Remove {
+        JournalStep::Remove {
             file: path("top/a.ldif"),
         },
         put_step("top/gone/moved/b/c.ldif", "c, changed"),
         put_step("top/new.ldif", ""),
-        Step::Remove {
+        JournalStep::Remove {
             file: path("top/new.ldif"),
         },
     ]
@@ -141,7 +141,7 @@ fn what_could_never_be_finished_is_refused_before() {
     let long = "x".repeat(251);
     let deep = vec!["x".repeat(200); 21].join("/");
     fs::create_dir_all(place.path().join("top/b/someone's")).unwrap();
-    let moved = |to: &str| Step::Move {
+    let moved = |to: &str| JournalStep::Move {
         from: path("top/a"),
         to: path(to),
     };

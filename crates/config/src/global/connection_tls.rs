@@ -1,7 +1,7 @@
 //! TLS settings that a connection takes from those of the server itself.
 
 use super::tls::{self, TlsConfig};
-use crate::connection::{CrlCheck, TlsSettings};
+use crate::connection::{ServerCrlCheck, TlsSettings};
 
 impl TlsConfig {
     /// The settings of a connection to another server: what its own words leave open is as these `TLS*` settings of the
@@ -16,9 +16,9 @@ impl TlsConfig {
         let takes_identity = has_pair || own.certificate_file.is_some() || own.key_file.is_some();
         let identity = takes_identity.then_some(server);
         let crl_check = match server.crl_check {
-            tls::CrlCheck::None => CrlCheck::None,
-            tls::CrlCheck::Peer => CrlCheck::Peer,
-            tls::CrlCheck::All => CrlCheck::All,
+            tls::ClientCrlCheck::None => ServerCrlCheck::None,
+            tls::ClientCrlCheck::Peer => ServerCrlCheck::Peer,
+            tls::ClientCrlCheck::All => ServerCrlCheck::All,
         };
         let or = |own: &Option<_>, other: Option<&Option<_>>| own.clone().or_else(|| other.cloned().flatten());
         TlsSettings {
@@ -52,7 +52,7 @@ mod tests {
             key_file: Some("/key".into()),
             cipher_suite: Some("HIGH".into()),
             curves: Some("X25519".into()),
-            crl_check: tls::CrlCheck::Peer,
+            crl_check: tls::ClientCrlCheck::Peer,
             crl_file: Some("/crl".into()),
             ..TlsConfig::default()
         }
@@ -68,7 +68,7 @@ mod tests {
             ca_certificate_path: Some("/cas".into()),
             cipher_suite: Some("HIGH".into()),
             curves: Some("X25519".into()),
-            crl_check: Some(CrlCheck::Peer),
+            crl_check: Some(ServerCrlCheck::Peer),
             crl_file: Some("/crl".into()),
             ..TlsSettings::default()
         };
@@ -86,7 +86,7 @@ mod tests {
             require_certificate: RequireCertificate::Never,
             cipher_suite: Some("AES".into()),
             curves: Some("P-256".into()),
-            crl_check: Some(CrlCheck::None),
+            crl_check: Some(ServerCrlCheck::None),
             crl_file: Some("/own-crl".into()),
             ..TlsSettings::default()
         };

@@ -22,7 +22,7 @@ pub use sasl::{
 };
 pub use server_id::ServerId;
 pub use sources::{BindFailureLimit, Network};
-pub use tls::{CrlCheck, ProtocolVersion, TlsConfig, VerifyClient};
+pub use tls::{ClientCrlCheck, ProtocolVersion, TlsConfig, VerifyClient};
 
 /// Settings of the server as a whole. `Default` is slapd without a configuration file.
 #[derive(Clone, PartialEq, Debug)]

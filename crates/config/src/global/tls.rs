@@ -24,7 +24,7 @@ pub struct TlsConfig {
     /// `TLSCipherSuite`: in the syntax of OpenSSL or GnuTLS.
     pub cipher_suite: Option<String>,
     /// `TLSCRLCheck`.
-    pub crl_check: CrlCheck,
+    pub crl_check: ClientCrlCheck,
     /// `TLSCRLFile`: PEM of revocation lists.
     pub crl_file: Option<PathBuf>,
     /// `TLSVerifyClient`.
@@ -71,7 +71,7 @@ pub enum VerifyClient {
 
 /// Which certificates in a client's chain are checked for revocation, and need a revocation list.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum CrlCheck {
+pub enum ClientCrlCheck {
     /// None.
     #[default]
     None,

@@ -5,7 +5,7 @@ use crate::{
     database::{
         ClassAttributes, DatabaseClass, DatabaseDescriptor, DatabaseSettings, EntryPlace, SuffixRule, database_handler,
     },
-    setting::{Form, Level, Setting},
+    setting::{Form, Setting, SettingLevel},
     value::Value,
 };
 
@@ -45,7 +45,7 @@ impl DatabaseSettings for NullConfig {
     }
 }
 
-const LEVEL: Level = Level::DatabaseOf(&["null"]);
+const LEVEL: SettingLevel = SettingLevel::DatabaseOf(&["null"]);
 
 const ROWS: &[Setting] = &[
     Setting::new(LEVEL, &["bind"], &["olcDbBindAllowed"])

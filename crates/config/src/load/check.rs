@@ -2,7 +2,7 @@
 
 use ironbark_model::schema::Source;
 
-use crate::{ConfigError, DatabaseConfig, Notice, NoticeKind, SettingError, Subject, database::EntryPlace};
+use crate::{ConfigError, DatabaseConfig, ErrorSubject, Notice, NoticeKind, SettingError, database::EntryPlace};
 
 /// Checks that a database has the parts that it needs. A client of cn=config that sets them one after the other leaves
 /// some of them missing in between.
@@ -31,7 +31,7 @@ pub(super) fn check_parts(database: &DatabaseConfig) -> Result<(), ConfigError> 
 pub(super) fn not_served(error: &ConfigError, location: &Source) -> Notice {
     Notice {
         location: location.clone(),
-        subject: Subject::Setting("database".to_owned()),
+        subject: ErrorSubject::Setting("database".to_owned()),
         text: format!("is not served until its settings are complete: {}", error.reason()),
         kind: NoticeKind::Statement,
     }

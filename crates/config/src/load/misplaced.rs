@@ -2,13 +2,13 @@
 
 use crate::{
     ConfigError, SettingError,
-    reader::Line,
+    reader::ConfigLine,
     registry::{Place, Registry},
-    setting::Level,
+    setting::SettingLevel,
 };
 
 /// The error for a keyword that no setting has at this place, as in slapd, with a guess at the intended one.
-pub(super) fn unknown(registry: &Registry, line: &Line, place: Place<'_>) -> ConfigError {
+pub(super) fn unknown(registry: &Registry, line: &ConfigLine, place: Place<'_>) -> ConfigError {
     let keyword = &line.keyword;
     if let Some(row) = registry.with_keyword(keyword).next() {
         return ConfigError::of_setting(&line.location, keyword, SettingError::Misplaced(right_place(row.level)));
@@ -30,14 +30,16 @@ pub(super) fn unknown(registry: &Registry, line: &Line, place: Place<'_>) -> Con
 }
 
 /// Where a setting is allowed, for the error of one that stands elsewhere.
-fn right_place(level: Level) -> String {
+fn right_place(level: SettingLevel) -> String {
     match level {
-        Level::DatabaseOf(kinds) => {
+        SettingLevel::DatabaseOf(kinds) => {
             format!("only allowed within {} database declaration", kinds.join(" or "))
         }
-        Level::Backend(kind) => format!("only allowed within {kind} backend declaration"),
-        Level::Overlay(name) => format!("only allowed after overlay {name}"),
-        Level::Global | Level::BeforeDatabases | Level::Inherited | Level::Database => "is not allowed here".to_owned(),
+        SettingLevel::Backend(kind) => format!("only allowed within {kind} backend declaration"),
+        SettingLevel::Overlay(name) => format!("only allowed after overlay {name}"),
+        SettingLevel::Global | SettingLevel::BeforeDatabases | SettingLevel::Inherited | SettingLevel::Database => {
+            "is not allowed here".to_owned()
+        }
     }
 }
 

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 
-use super::{Configuration, load};
+use super::{LoadedConfiguration, load};
 use crate::{
-    Allow, ConfigError, EnvironmentFlags, IndexKinds, LogLevel, Memory, Require, ServerId, SettingError, Subordinate,
+    Allow, ConfigError, EnvironmentFlags, IndexKinds, LogLevel, MemoryFiles, Require, ServerId, SettingError,
+    Subordinate,
     access::{AccessLevel, GrantKind, NameCondition, Who},
     kinds::{LDIF, MDB, MONITOR, NULL, NullConfig},
     limits::{HardLimit, LimitsSelector, UncheckedLimit},
@@ -14,7 +15,7 @@ use crate::{
     test_schema::with_schema,
 };
 
-fn loaded(text: &str) -> Configuration {
+fn loaded(text: &str) -> LoadedConfiguration {
     load("slapd.conf", &with_schema("slapd.conf", text), registry()).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -347,7 +348,7 @@ fn an_error_has_the_kind_of_its_fault() {
         fault("sizelimit \"module is not known\""),
         SettingError::Wrong(_)
     ));
-    let unknown = load("slapd.conf", &Memory::file("slapd.conf", "xyzzy"), registry());
+    let unknown = load("slapd.conf", &MemoryFiles::file("slapd.conf", "xyzzy"), registry());
     assert!(matches!(unknown, Err(ConfigError::UnknownSetting { keyword, .. }) if keyword == "xyzzy"));
 }
 
@@ -627,7 +628,7 @@ fn databases_without_a_store_load() {
 
 #[test]
 fn an_error_in_an_included_file_names_that_file() {
-    let files = Memory::file("slapd.conf", "include more.conf\n").and("more.conf", "\nloglevel\n  noise\n");
+    let files = MemoryFiles::file("slapd.conf", "include more.conf\n").and("more.conf", "\nloglevel\n  noise\n");
     assert_eq!(
         load("slapd.conf", &files, registry()).unwrap_err().to_string(),
         "more.conf: line 2: <loglevel> unknown level \"noise\""
@@ -684,7 +685,7 @@ fn what_is_loaded_and_not_used_is_told_and_does_no_harm() {
 proptest! {
     #[test]
     fn random_files_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let _ = load("slapd.conf", &Memory::file("slapd.conf", bytes), registry());
+        let _ = load("slapd.conf", &MemoryFiles::file("slapd.conf", bytes), registry());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use ironbark_model::{
     schema::entry_check::{CheckedAttribute, EntryCheck},
 };
 
-use super::tree::{Kind, Node};
+use super::tree::{OlcKind, OlcNode};
 
 /// Why a change is refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -73,7 +73,7 @@ pub enum AttributeChangeKind {
 
 impl Stamps {
     /// For a new entry, in slapd's order.
-    fn mark_created(&self, node: &mut Node) {
+    fn mark_created(&self, node: &mut OlcNode) {
         for (attribute, value) in [
             ("entryUUID", &self.uuid),
             ("creatorsName", &self.author),
@@ -89,7 +89,7 @@ impl Stamps {
     }
 
     /// For a changed entry.
-    fn mark_modified(&self, node: &mut Node) {
+    fn mark_modified(&self, node: &mut OlcNode) {
         for (attribute, value) in [
             ("entryCSN", &self.csn),
             ("modifiersName", &self.author),
@@ -101,7 +101,7 @@ impl Stamps {
 }
 
 /// Checks an entry against the schema and sets its structural class.
-fn check_schema(schema: &Schema, node: &mut Node, is_new: bool) -> Result<(), ChangeError> {
+fn check_schema(schema: &Schema, node: &mut OlcNode, is_new: bool) -> Result<(), ChangeError> {
     let descriptions = node
         .attributes
         .iter()
@@ -152,26 +152,26 @@ fn same(schema: &Schema, attribute: &str, one: &[u8], other: &[u8]) -> bool {
 }
 
 /// Whether a number shows the place of a node among its siblings.
-pub(super) fn is_numbered(node: &Node, is_below_root: bool) -> bool {
+pub(super) fn is_numbered(node: &OlcNode, is_below_root: bool) -> bool {
     match node.kind() {
-        Some(Kind::Schema) => !is_below_root,
-        Some(Kind::Global) | None => false,
+        Some(OlcKind::Schema) => !is_below_root,
+        Some(OlcKind::Global) | None => false,
         Some(_) => true,
     }
 }
 
 /// Databases begin with 1: the frontend is -1, cn=config is 0.
-fn first_number(kind: Kind) -> i64 {
-    i64::from(kind == Kind::Database)
+fn first_number(kind: OlcKind) -> i64 {
+    i64::from(kind == OlcKind::Database)
 }
 
 /// Whether it is one of the two databases with a fixed place.
-pub(super) fn is_fixed(node: &Node) -> bool {
-    node.kind() == Some(Kind::Database) && matches!(node.index().0, Some(-1 | 0))
+pub(super) fn is_fixed(node: &OlcNode) -> bool {
+    node.kind() == Some(OlcKind::Database) && matches!(node.index().0, Some(-1 | 0))
 }
 
 /// Numbers siblings of one kind in their present order.
-pub(super) fn renumber(siblings: &mut [Node], kind: Kind) {
+pub(super) fn renumber(siblings: &mut [OlcNode], kind: OlcKind) {
     let of_kind = siblings
         .iter_mut()
         .filter(|node| node.kind() == Some(kind) && !is_fixed(node));
@@ -181,7 +181,7 @@ pub(super) fn renumber(siblings: &mut [Node], kind: Kind) {
 }
 
 /// The position in `siblings` for a node of this kind with a number: before the node that has the number now.
-pub(super) fn place(siblings: &[Node], kind: Kind, number: Option<i64>) -> usize {
+pub(super) fn place(siblings: &[OlcNode], kind: OlcKind, number: Option<i64>) -> usize {
     let wanted = number.unwrap_or(i64::MAX);
     let before = siblings.iter().position(|node| {
         let Some(other) = node.kind() else { return false };

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::{
     change::is_fixed,
-    tree::{Node, Tree},
+    tree::{OlcNode, Tree},
 };
 use crate::{registry::Registry, setting::Owner};
 
@@ -18,12 +18,12 @@ const STAMPS: [&str; 4] = ["entryCSN", "modifiersName", "modifyTimestamp", "cont
 
 /// The entries of a tree by UUID and by name; a database by its suffixes.
 struct Known<'t> {
-    by_uuid: BTreeMap<String, &'t Node>,
-    by_name: BTreeMap<String, &'t Node>,
+    by_uuid: BTreeMap<String, &'t OlcNode>,
+    by_name: BTreeMap<String, &'t OlcNode>,
 }
 
 /// Two servers may have given their databases other numbers before they joined.
-fn name(dn: &str, node: &Node) -> String {
+fn name(dn: &str, node: &OlcNode) -> String {
     let suffixes: Vec<_> = node.texts("olcSuffix").map(str::to_ascii_lowercase).collect();
     if suffixes.is_empty() {
         dn.to_ascii_lowercase()
@@ -35,7 +35,7 @@ fn name(dn: &str, node: &Node) -> String {
 impl<'t> Known<'t> {
     fn of(tree: &'t Tree) -> Self {
         let all = tree.walk();
-        let uuid = |node: &Node| Some(node.texts("entryUUID").next()?.to_ascii_lowercase());
+        let uuid = |node: &OlcNode| Some(node.texts("entryUUID").next()?.to_ascii_lowercase());
         Self {
             by_uuid: all.iter().filter_map(|(_, node)| Some((uuid(node)?, *node))).collect(),
             by_name: all.iter().map(|(dn, node)| (name(dn, node), *node)).collect(),
@@ -43,7 +43,7 @@ impl<'t> Known<'t> {
     }
 
     /// The same entry.
-    fn find(&self, dn: &str, node: &Node) -> Option<&'t Node> {
+    fn find(&self, dn: &str, node: &OlcNode) -> Option<&'t OlcNode> {
         let uuid = node.texts("entryUUID").next().map(str::to_ascii_lowercase);
         let by_uuid = uuid.and_then(|uuid| self.by_uuid.get(&uuid));
         let by_name = || self.by_name.get(&name(dn, node));
@@ -97,8 +97,8 @@ impl Tree {
     }
 }
 
-fn is_same(one: &Node, other: &Node) -> bool {
-    let attributes = |node: &'_ Node| -> BTreeMap<String, Vec<Vec<u8>>> {
+fn is_same(one: &OlcNode, other: &OlcNode) -> bool {
+    let attributes = |node: &'_ OlcNode| -> BTreeMap<String, Vec<Vec<u8>>> {
         let all = node.attributes.iter();
         let lasting = all.filter(|(name, _)| !STAMPS.iter().any(|stamp| stamp.eq_ignore_ascii_case(name)));
         lasting
@@ -117,7 +117,7 @@ fn is_same(one: &Node, other: &Node) -> bool {
 
 /// Calls `act` for all nodes, with their DNs before any change, and whether every server has the entry from the
 /// beginning.
-fn visit(node: &mut Node, above: &str, is_root: bool, act: &mut dyn FnMut(&str, &mut Node, bool)) {
+fn visit(node: &mut OlcNode, above: &str, is_root: bool, act: &mut dyn FnMut(&str, &mut OlcNode, bool)) {
     let dn = if is_root {
         node.rdn()
     } else {
@@ -130,13 +130,13 @@ fn visit(node: &mut Node, above: &str, is_root: bool, act: &mut dyn FnMut(&str, 
     }
 }
 
-fn is_own(registry: &Registry, node: &Node, attribute: &str) -> bool {
+fn is_own(registry: &Registry, node: &OlcNode, attribute: &str) -> bool {
     node.row(registry, attribute)
         .is_some_and(|row| row.owner == Owner::Server)
 }
 
 /// Replaces the node's own attributes by those of `source`; with `keeps`, those alone that it has.
-fn take_own(registry: &Registry, node: &mut Node, source: Option<&Node>, keeps: bool) {
+fn take_own(registry: &Registry, node: &mut OlcNode, source: Option<&OlcNode>, keeps: bool) {
     let wanted: Vec<(String, Vec<Vec<u8>>)> = source.map_or_else(Vec::new, |source| {
         let own = source.attributes.iter();
         own.filter(|(name, _)| is_own(registry, source, name))

@@ -14,9 +14,9 @@ use std::{
 
 use ironbark_model::{Dn, Schema, schema::Source};
 
-use super::tree::{Node, Tree};
+use super::tree::{OlcNode, Tree};
 use crate::{
-    Notice, NoticeKind, Subject,
+    ErrorSubject, Notice, NoticeKind,
     entry_files::{self, Durability, EntryFile, FolderError, FolderLock},
     registry::Registry,
 };
@@ -257,7 +257,7 @@ impl Folder {
         }
     }
 
-    fn tree(&self, root: Node) -> Tree {
+    fn tree(&self, root: OlcNode) -> Tree {
         Tree {
             root,
             registry: self.registry.clone(),
@@ -301,7 +301,7 @@ impl Folder {
     fn read_children(
         &self,
         folder: &Path,
-        parent: &mut Node,
+        parent: &mut OlcNode,
         notices: &mut Vec<Notice>,
         complain: &mut FolderComplain<'_>,
         depth: usize,
@@ -332,7 +332,7 @@ impl Folder {
         Ok(())
     }
 
-    fn read_node(&self, file: &Path, notices: &mut Vec<Notice>) -> Result<Node, FolderError> {
+    fn read_node(&self, file: &Path, notices: &mut Vec<Notice>) -> Result<OlcNode, FolderError> {
         node_of_file(self.registry.base_schema(), file, entry_files::read(file)?, notices)
     }
 }
@@ -344,7 +344,7 @@ fn files_of(tree: &Tree) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-fn collect(node: &Node, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
+fn collect(node: &OlcNode, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
     let name = entry_files::file_name(node.rdn().as_bytes());
     files.insert(entry_files::file_of(&folder.join(&name)), file_text(node));
     for child in &node.children {
@@ -352,7 +352,7 @@ fn collect(node: &Node, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
     }
 }
 
-fn file_text(node: &Node) -> Vec<u8> {
+fn file_text(node: &OlcNode) -> Vec<u8> {
     let attributes = node.attributes.iter();
     let attributes = attributes.map(|(name, values)| (Cow::Borrowed(name.as_str()), values.as_slice()));
     entry_files::text(node.rdn().as_bytes(), attributes)
@@ -385,7 +385,7 @@ pub(crate) fn node_of_file(
     file: &Path,
     found: EntryFile,
     notices: &mut Vec<Notice>,
-) -> Result<Node, FolderError> {
+) -> Result<OlcNode, FolderError> {
     let named: Arc<str> = file.display().to_string().into();
     let wrong = |reason: String| FolderError::new(file, reason);
     if !found.is_as_written {
@@ -394,7 +394,7 @@ pub(crate) fn node_of_file(
                 file: Arc::clone(&named),
                 line: 2,
             },
-            subject: Subject::Line,
+            subject: ErrorSubject::Line,
             text: "checksum error: the file was changed by hand".to_owned(),
             kind: NoticeKind::Checksum,
         });
@@ -414,8 +414,8 @@ pub(crate) fn node_of_file(
     Ok(node_of(&naming, &name, found.attributes, location))
 }
 
-pub(super) fn node_of(naming: &str, name: &str, attributes: Vec<(Vec<u8>, Vec<u8>)>, location: Source) -> Node {
-    let mut node = Node {
+pub(super) fn node_of(naming: &str, name: &str, attributes: Vec<(Vec<u8>, Vec<u8>)>, location: Source) -> OlcNode {
+    let mut node = OlcNode {
         naming: naming.to_owned(),
         name: name.to_owned(),
         attributes: Vec::new(),

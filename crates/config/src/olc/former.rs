@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::tree::{Node, Tree};
+use super::tree::{OlcNode, Tree};
 use crate::statement::ValueAge;
 
 /// The nodes of the tree before a change.
@@ -10,7 +10,7 @@ pub(super) enum Former<'t> {
     /// Every node was there, with all its values.
     All,
     /// These, by their `entryUUID`: the names of entries change when their siblings get other numbers.
-    Nodes(BTreeMap<&'t [u8], &'t Node>),
+    Nodes(BTreeMap<&'t [u8], &'t OlcNode>),
 }
 
 impl<'t> Former<'t> {
@@ -22,7 +22,7 @@ impl<'t> Former<'t> {
     }
 
     /// Whether a node was there.
-    pub(super) fn has(&self, node: &Node) -> bool {
+    pub(super) fn has(&self, node: &OlcNode) -> bool {
         match self {
             Self::All => true,
             Self::Nodes(nodes) => identity(node).is_some_and(|uuid| nodes.contains_key(uuid)),
@@ -30,7 +30,7 @@ impl<'t> Former<'t> {
     }
 
     /// Whether the values of an attribute are being set.
-    pub(super) fn value_age(&self, node: &Node, attribute: &str) -> ValueAge {
+    pub(super) fn value_age(&self, node: &OlcNode, attribute: &str) -> ValueAge {
         let Self::Nodes(nodes) = self else {
             return ValueAge::Older;
         };
@@ -42,11 +42,11 @@ impl<'t> Former<'t> {
     }
 }
 
-fn identity(node: &Node) -> Option<&[u8]> {
+fn identity(node: &OlcNode) -> Option<&[u8]> {
     node.values("entryUUID").first().map(Vec::as_slice)
 }
 
-fn collect<'t>(node: &'t Node, nodes: &mut BTreeMap<&'t [u8], &'t Node>) {
+fn collect<'t>(node: &'t OlcNode, nodes: &mut BTreeMap<&'t [u8], &'t OlcNode>) {
     if let Some(uuid) = identity(node) {
         nodes.insert(uuid, node);
     }
@@ -63,7 +63,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        ConfigError, Configuration, load as load_file,
+        ConfigError, LoadedConfiguration, load as load_file,
         olc::{load, load_change, render},
         test_overlay::registry,
         test_schema::with_schema,
@@ -99,12 +99,12 @@ mod tests {
         tree
     }
 
-    fn changed(former: &Tree, tree: &Tree) -> Result<Configuration, ConfigError> {
+    fn changed(former: &Tree, tree: &Tree) -> Result<LoadedConfiguration, ConfigError> {
         let schema = load(former).unwrap().schema;
         load_change(tree, Some(former), &schema)
     }
 
-    fn notices(configuration: &Configuration) -> String {
+    fn notices(configuration: &LoadedConfiguration) -> String {
         let texts: Vec<String> = configuration.notices.iter().map(ToString::to_string).collect();
         texts.join("\n")
     }

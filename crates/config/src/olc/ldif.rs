@@ -5,7 +5,7 @@ use ironbark_model::{Dn, schema::Source};
 
 use super::{
     folder::node_of,
-    tree::{Node, Tree, path_of},
+    tree::{OlcNode, Tree, path_of},
 };
 use crate::registry::Registry;
 
@@ -61,7 +61,7 @@ impl Tree {
     }
 }
 
-fn write_record(out: &mut Vec<u8>, dn: &str, node: &Node) {
+fn write_record(out: &mut Vec<u8>, dn: &str, node: &OlcNode) {
     let writer = LdifWriter::default();
     writer.dn(out, dn.as_bytes());
     for (name, values) in &node.attributes {

@@ -8,14 +8,14 @@ use ironbark_model::{Schema, schema::Source};
 use super::{
     former::Former,
     index,
-    tree::{Kind, Node, Tree},
+    tree::{OlcKind, OlcNode, Tree},
     unreadable,
 };
 use crate::{
-    ConfigError, Configuration, Fate, Handler, Setting, Survey, Surveyed,
+    ConfigError, Fate, Handler, LoadedConfiguration, Setting, Survey, Surveyed,
     error::Complain,
     load::Loading,
-    reader::Line,
+    reader::ConfigLine,
     registry::Registry,
     schema_lines::{build_schema, is_ciboolean},
     schema_statement::{SchemaKind, SchemaStatement, definition_text},
@@ -42,7 +42,7 @@ struct Place<'a> {
 ///
 /// # Errors
 /// The first error; the location is that of the node.
-pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
+pub fn load(tree: &Tree) -> Result<LoadedConfiguration, ConfigError> {
     let (mut schema, definitions) = schema(tree)?;
     Arc::make_mut(&mut schema).gather_unknown_types();
     let (mut configuration, _) = load_settings(tree, &Former::All, Loading::new(schema, &tree.registry), &mut Err)?;
@@ -57,7 +57,7 @@ pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
 ///
 /// # Errors
 /// As of [`load`].
-pub fn load_change(tree: &Tree, former: Option<&Tree>, current: &Schema) -> Result<Configuration, ConfigError> {
+pub fn load_change(tree: &Tree, former: Option<&Tree>, current: &Schema) -> Result<LoadedConfiguration, ConfigError> {
     if let Some(former) = former {
         unreadable::check_definitions(&definitions(tree), &definitions(former), current)?;
     }
@@ -88,7 +88,7 @@ fn load_settings(
     former: &Former<'_>,
     mut loading: Loading,
     complain: &mut Complain<'_>,
-) -> Result<(Configuration, Vec<Surveyed>), ConfigError> {
+) -> Result<(LoadedConfiguration, Vec<Surveyed>), ConfigError> {
     let place = Place {
         registry: &tree.registry,
         former,
@@ -96,9 +96,9 @@ fn load_settings(
     settings(&mut loading, place, &tree.root)?;
     for node in &tree.root.children {
         match node.kind() {
-            Some(Kind::Module) => settings(&mut loading, place, node)?,
-            Some(Kind::Backend) => section(&mut loading, place, node, "backend")?,
-            Some(Kind::Database) => {
+            Some(OlcKind::Module) => settings(&mut loading, place, node)?,
+            Some(OlcKind::Backend) => section(&mut loading, place, node, "backend")?,
+            Some(OlcKind::Database) => {
                 section(&mut loading, place, node, "database")?;
                 if former.has(node) {
                     loading.database_is_older();
@@ -111,8 +111,8 @@ fn load_settings(
                 }
             }
             // The content of an included file stands in its own entries.
-            Some(Kind::Schema | Kind::Include) => {}
-            Some(Kind::Global | Kind::Overlay) | None => {
+            Some(OlcKind::Schema | OlcKind::Include) => {}
+            Some(OlcKind::Global | OlcKind::Overlay) | None => {
                 complain(refused(node, &format!("{} is out of place", node.rdn())))?;
             }
         }
@@ -120,28 +120,28 @@ fn load_settings(
     loading.finish(complain)
 }
 
-fn refused(node: &Node, reason: &str) -> ConfigError {
+fn refused(node: &OlcNode, reason: &str) -> ConfigError {
     ConfigError::of_line(&node.location, reason)
 }
 
 /// An overlay without effect.
-fn is_disabled(overlay: &Node) -> bool {
+fn is_disabled(overlay: &OlcNode) -> bool {
     overlay
         .texts("olcDisabled")
         .any(|value| value.eq_ignore_ascii_case("TRUE"))
 }
 
 /// A database, backend or overlay: its type and its settings.
-fn section(loading: &mut Loading, place: Place<'_>, node: &Node, keyword: &str) -> Result<(), ConfigError> {
+fn section(loading: &mut Loading, place: Place<'_>, node: &OlcNode, keyword: &str) -> Result<(), ConfigError> {
     let row = place.registry.with_keyword(keyword).next();
     let row = row.ok_or_else(|| refused(node, "no such section"))?;
     let (_, name) = index::split(&node.name);
-    loading.apply(row, &Line::of_value(row, keyword, name, &node.location))?;
+    loading.apply(row, &ConfigLine::of_value(row, keyword, name, &node.location))?;
     settings(loading, place, node)
 }
 
 /// The settings of one node, ordered so that none needs a later one.
-fn settings(loading: &mut Loading, place: Place<'_>, node: &Node) -> Result<(), ConfigError> {
+fn settings(loading: &mut Loading, place: Place<'_>, node: &OlcNode) -> Result<(), ConfigError> {
     let registry = place.registry;
     let seen = in_order(registry, node);
     for attribute in &seen {
@@ -154,7 +154,7 @@ fn settings(loading: &mut Loading, place: Place<'_>, node: &Node) -> Result<(), 
                 attribute_values(loading, place, node, name)?;
             }
             None if registry.base_schema().attribute_description(name.as_bytes()).is_err() => {
-                loading.unknown_attribute(&Line::of_unknown(name, &node.location))?;
+                loading.unknown_attribute(&ConfigLine::of_unknown(name, &node.location))?;
             }
             _ => {}
         }
@@ -163,7 +163,7 @@ fn settings(loading: &mut Loading, place: Place<'_>, node: &Node) -> Result<(), 
 }
 
 /// The attributes that the classes of a node allow, ordered so that none needs a later one.
-pub(super) fn in_order(registry: &Registry, node: &Node) -> Vec<&'static str> {
+pub(super) fn in_order(registry: &Registry, node: &OlcNode) -> Vec<&'static str> {
     let of_classes = registry.order_of(node.texts("objectClass").collect::<Vec<_>>().into_iter());
     let mut order: Vec<&'static str> = FIRST.to_vec();
     for attribute in of_classes {
@@ -174,7 +174,12 @@ pub(super) fn in_order(registry: &Registry, node: &Node) -> Vec<&'static str> {
     order
 }
 
-fn attribute_values(loading: &mut Loading, place: Place<'_>, node: &Node, attribute: &str) -> Result<(), ConfigError> {
+fn attribute_values(
+    loading: &mut Loading,
+    place: Place<'_>,
+    node: &OlcNode,
+    attribute: &str,
+) -> Result<(), ConfigError> {
     let Some(row) = node.row(place.registry, attribute) else {
         return Ok(());
     };
@@ -197,16 +202,16 @@ fn attribute_values(loading: &mut Loading, place: Place<'_>, node: &Node, attrib
             let not_text = |_| ConfigError::of_setting(&node.location, name, "value is not UTF-8 text");
             String::from_utf8(value.to_vec()).map_err(not_text)?
         };
-        loading.apply(row, &Line::of_value(row, name, &text, &node.location))?;
+        loading.apply(row, &ConfigLine::of_value(row, name, &text, &node.location))?;
     }
     Ok(())
 }
 
 /// The RDN, schema definitions, and attributes that are shown but not set.
-fn is_elsewhere(row: &Setting, node: &Node) -> bool {
+fn is_elsewhere(row: &Setting, node: &OlcNode) -> bool {
     matches!(row.fate, Fate::Obeyed(Handler::Structure | Handler::Schema(_)))
         || matches!(row.attributes, ["olcConfigFile" | "olcConfigDir"])
-        || (row.attributes == ["olcDisabled"] && node.kind() == Some(Kind::Overlay))
+        || (row.attributes == ["olcDisabled"] && node.kind() == Some(OlcKind::Overlay))
 }
 
 /// The schema of a tree. Definitions in cn=schema that another server shows as its own and that cannot be parsed here
@@ -219,7 +224,11 @@ pub(super) fn schema(tree: &Tree) -> Result<(Arc<Schema>, Vec<SchemaStatement>),
 fn schema_on(tree: &Tree, complain: &mut Complain<'_>) -> Result<(Arc<Schema>, Vec<SchemaStatement>), ConfigError> {
     let registry = &tree.registry;
     let (mut definitions, any_case_booleans) = (definitions(tree), loads_ciboolean(tree));
-    let topmost = tree.root.children.iter().find(|node| node.kind() == Some(Kind::Schema));
+    let topmost = tree
+        .root
+        .children
+        .iter()
+        .find(|node| node.kind() == Some(OlcKind::Schema));
     let topmost = topmost.map(|node| format!("{} {} ", node.location.file, node.rdn()));
     loop {
         let refusal = match build_schema(registry, &definitions, any_case_booleans, &mut Err) {
@@ -245,7 +254,7 @@ fn loads_ciboolean(tree: &Tree) -> bool {
         .root
         .children
         .iter()
-        .filter(|node| node.kind() == Some(Kind::Module));
+        .filter(|node| node.kind() == Some(OlcKind::Module));
     let mut modules = lists.flat_map(|node| node.values("olcModuleLoad"));
     modules.any(|value| {
         String::from_utf8_lossy(value)
@@ -263,7 +272,7 @@ fn definitions(tree: &Tree) -> Vec<SchemaStatement> {
         .root
         .children
         .iter()
-        .filter(|node| node.kind() == Some(Kind::Schema))
+        .filter(|node| node.kind() == Some(OlcKind::Schema))
     {
         // cn=schema shows the built-in definitions. If another server wrote it, it has that server's.
         collect(&tree.registry, node, true, &mut found);
@@ -273,14 +282,14 @@ fn definitions(tree: &Tree) -> Vec<SchemaStatement> {
 }
 
 /// The definitions of the entries below one of them. slapd nests them as the files that it has read include each other.
-fn collect_below(registry: &Registry, node: &Node, found: &mut Vec<SchemaStatement>) {
+fn collect_below(registry: &Registry, node: &OlcNode, found: &mut Vec<SchemaStatement>) {
     for child in &node.children {
         collect(registry, child, false, found);
         collect_below(registry, child, found);
     }
 }
 
-fn collect(registry: &Registry, node: &Node, but_built_in: bool, found: &mut Vec<SchemaStatement>) {
+fn collect(registry: &Registry, node: &OlcNode, but_built_in: bool, found: &mut Vec<SchemaStatement>) {
     for attribute in [
         "olcAttributeOptions",
         "olcObjectIdentifier",
@@ -312,7 +321,7 @@ fn collect(registry: &Registry, node: &Node, but_built_in: bool, found: &mut Vec
 }
 
 /// `lang-` alone is the default.
-fn is_default_option(kind: SchemaKind, node: &Node, text: &str) -> bool {
+fn is_default_option(kind: SchemaKind, node: &OlcNode, text: &str) -> bool {
     kind == SchemaKind::AttributeOptions && text == "lang-" && node.values("olcAttributeOptions").len() == 1
 }
 

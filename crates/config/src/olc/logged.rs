@@ -14,12 +14,12 @@ use super::{
         place, renumber,
     },
     replicated::{ReplicaEntry, dn_of, settle, take_over},
-    tree::{Kind, Node, Tree, path_of},
+    tree::{OlcKind, OlcNode, Tree, path_of},
 };
 
 /// A change as a provider's log has it, with names as they are here.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Logged {
+pub struct OlcLogEntry {
     /// `entryUUID` in its usual form, if the log tells it.
     pub uuid: Option<String>,
     /// CSN of the change.
@@ -29,12 +29,12 @@ pub struct Logged {
     /// `modifyTimestamp`, if the log tells it.
     pub time: Option<String>,
     /// What was done.
-    pub change: LoggedChange,
+    pub change: OlcLogOperation,
 }
 
 /// What was done.
 #[derive(Clone, PartialEq, Debug)]
-pub enum LoggedChange {
+pub enum OlcLogOperation {
     /// Add, with all attributes.
     Add(Entry),
     /// Modify, without timestamps.
@@ -66,7 +66,7 @@ impl Tree {
     ///
     /// # Errors
     /// `e-syncRefreshRequired`: the log tells of an entry that is not here. Refusals of the schema and of names.
-    pub fn replay(&self, schema: &Schema, changes: &[Logged]) -> Result<Option<Self>, ChangeError> {
+    pub fn replay(&self, schema: &Schema, changes: &[OlcLogEntry]) -> Result<Option<Self>, ChangeError> {
         let mut tree = self.clone();
         for logged in changes {
             tree.replay_one(schema, logged)?;
@@ -74,16 +74,16 @@ impl Tree {
         Ok((tree != *self).then_some(tree))
     }
 
-    fn replay_one(&mut self, schema: &Schema, logged: &Logged) -> Result<(), ChangeError> {
+    fn replay_one(&mut self, schema: &Schema, logged: &OlcLogEntry) -> Result<(), ChangeError> {
         match &logged.change {
-            LoggedChange::Add(entry) => self.replay_add(schema, logged, entry),
-            LoggedChange::Delete { dn } => {
+            OlcLogOperation::Add(entry) => self.replay_add(schema, logged, entry),
+            OlcLogOperation::Delete { dn } => {
                 if let Some(path) = self.path_to(schema, logged, dn) {
                     self.replay_delete(logged, &path);
                 }
                 Ok(())
             }
-            LoggedChange::Modify { dn, modifications } => {
+            OlcLogOperation::Modify { dn, modifications } => {
                 let path = self.path_to(schema, logged, dn).ok_or_else(|| gap(dn))?;
                 let registry = self.registry.clone();
                 let node = self.find_mut(&path).ok_or_else(|| gap(dn))?;
@@ -94,7 +94,7 @@ impl Tree {
                 logged.mark(node);
                 Ok(())
             }
-            LoggedChange::ModifyDn { dn, new_rdn } => {
+            OlcLogOperation::ModifyDn { dn, new_rdn } => {
                 let path = self.path_to(schema, logged, dn).ok_or_else(|| gap(dn))?;
                 let node = self.find_mut(&path).ok_or_else(|| gap(dn))?;
                 if has(node, &logged.csn) {
@@ -115,7 +115,7 @@ impl Tree {
     }
 
     /// The place of the entry that a change is about.
-    fn path_to(&mut self, schema: &Schema, logged: &Logged, dn: &Dn) -> Option<Path> {
+    fn path_to(&mut self, schema: &Schema, logged: &OlcLogEntry, dn: &Dn) -> Option<Path> {
         let Some(uuid) = &logged.uuid else {
             let path = path_of(schema, dn)?;
             return self.find_mut(&path).is_some().then_some(path);
@@ -124,7 +124,7 @@ impl Tree {
         find(&self.root, uuid, &mut path).then_some(path)
     }
 
-    fn replay_add(&mut self, schema: &Schema, logged: &Logged, entry: &Entry) -> Result<(), ChangeError> {
+    fn replay_add(&mut self, schema: &Schema, logged: &OlcLogEntry, entry: &Entry) -> Result<(), ChangeError> {
         let named = |text: &str| {
             let name = entry.dn.pretty();
             ChangeError::new(ResultCode::NAMING_VIOLATION, format!("\"{name}\": {text}"))
@@ -162,31 +162,31 @@ impl Tree {
         Ok(())
     }
 
-    fn replay_delete(&mut self, logged: &Logged, path: &[(String, String)]) {
+    fn replay_delete(&mut self, logged: &OlcLogEntry, path: &[(String, String)]) {
         let Some(((naming, name), above)) = path.split_last() else {
             return;
         };
         let Some(parent) = self.find_mut(above) else { return };
-        let is_it = |child: &Node| child.is_named(naming, name);
+        let is_it = |child: &OlcNode| child.is_named(naming, name);
         let Some(node) = parent.children.iter().find(|child| is_it(child)) else {
             return;
         };
         let is_other = logged.uuid.is_none() && node.texts("entryCSN").any(|held| held > logged.csn.as_str());
-        let is_needed = is_fixed(node) || (above.is_empty() && node.kind() == Some(Kind::Schema));
+        let is_needed = is_fixed(node) || (above.is_empty() && node.kind() == Some(OlcKind::Schema));
         if is_other || is_needed {
             return;
         }
         let kind = node.kind();
         parent.children.retain(|child| !is_it(child));
-        if let Some(kind) = kind.filter(|kind| *kind != Kind::Schema || !above.is_empty()) {
+        if let Some(kind) = kind.filter(|kind| *kind != OlcKind::Schema || !above.is_empty()) {
             renumber(&mut parent.children, kind);
         }
     }
 }
 
-impl Logged {
+impl OlcLogEntry {
     /// Stamps a changed entry.
-    fn mark(&self, node: &mut Node) {
+    fn mark(&self, node: &mut OlcNode) {
         let stamps = [
             ("entryCSN", Some(&self.csn)),
             ("modifiersName", self.author.as_ref()),
@@ -201,22 +201,22 @@ impl Logged {
 }
 
 /// Whether an entry has a change already, or is newer.
-fn has(node: &Node, csn: &str) -> bool {
+fn has(node: &OlcNode, csn: &str) -> bool {
     node.texts("entryCSN").any(|held| held >= csn)
 }
 
 /// The entry that an add means, if it is here already: by UUID, or by a name that there can be only once.
-fn known(parent: &Node, node: &Node, kind: Kind, uuid: &str, is_below_root: bool) -> Option<usize> {
+fn known(parent: &OlcNode, node: &OlcNode, kind: OlcKind, uuid: &str, is_below_root: bool) -> Option<usize> {
     let children = || parent.children.iter();
-    let of_uuid = |child: &Node| child.texts("entryUUID").any(|held| held.eq_ignore_ascii_case(uuid));
+    let of_uuid = |child: &OlcNode| child.texts("entryUUID").any(|held| held.eq_ignore_ascii_case(uuid));
     let rest = node.index().1;
-    let is_once = !is_numbered(node, is_below_root) || is_fixed(node) || kind == Kind::Schema;
-    let of_name = |child: &Node| is_once && child.kind() == Some(kind) && child.index().1.eq_ignore_ascii_case(rest);
+    let is_once = !is_numbered(node, is_below_root) || is_fixed(node) || kind == OlcKind::Schema;
+    let of_name = |child: &OlcNode| is_once && child.kind() == Some(kind) && child.index().1.eq_ignore_ascii_case(rest);
     children().position(of_uuid).or_else(|| children().position(of_name))
 }
 
 /// The RDNs of the node with this UUID.
-fn find(node: &Node, uuid: &str, path: &mut Path) -> bool {
+fn find(node: &OlcNode, uuid: &str, path: &mut Path) -> bool {
     if node.texts("entryUUID").any(|held| held.eq_ignore_ascii_case(uuid)) {
         return true;
     }

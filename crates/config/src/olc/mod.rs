@@ -22,13 +22,13 @@ pub use change::{AttributeChange, AttributeChangeKind, ChangeError, Stamps, modi
 pub(crate) use folder::node_of_file;
 pub use folder::{Folder, FolderComplain};
 pub use load::{load, load_change, survey};
-pub use logged::{Logged, LoggedChange};
+pub use logged::{OlcLogEntry, OlcLogOperation};
 
 pub use crate::entry_files::FolderError;
 pub use render::render;
 pub use replicated::{Replica, ReplicaEntry, ReplicaExtent};
 pub use text::slapd_conf;
-pub use tree::{Kind, Node, Tree};
+pub use tree::{OlcKind, OlcNode, Tree};
 
 #[cfg(test)]
 mod tests;

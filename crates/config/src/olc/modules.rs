@@ -6,7 +6,7 @@ use ironbark_model::ResultCode;
 use super::{
     change::ChangeError,
     index,
-    tree::{Kind, Node, Tree},
+    tree::{OlcKind, OlcNode, Tree},
 };
 use crate::{
     parts::{Part, module_name},
@@ -40,8 +40,8 @@ impl Tree {
     }
 }
 
-fn is_list(node: &Node) -> bool {
-    node.kind() == Some(Kind::Module)
+fn is_list(node: &OlcNode) -> bool {
+    node.kind() == Some(OlcKind::Module)
 }
 
 /// The values of `olcModuleLoad`, without their numbers.
@@ -86,7 +86,7 @@ fn missing(tree: &Tree) -> Vec<&'static str> {
         .root
         .children
         .iter()
-        .filter(|node| node.kind() == Some(Kind::Database))
+        .filter(|node| node.kind() == Some(OlcKind::Database))
     {
         needed.extend(
             DATABASES
@@ -113,7 +113,7 @@ fn missing(tree: &Tree) -> Vec<&'static str> {
     missing
 }
 
-fn of_overlay(registry: &Registry, overlay: &Node) -> Option<&'static str> {
+fn of_overlay(registry: &Registry, overlay: &OlcNode) -> Option<&'static str> {
     let part = registry.parts().overlay(overlay.index().1)?;
     OVERLAYS.iter().find(|name| **name == part.name).copied()
 }

@@ -12,10 +12,10 @@ use ironbark_model::{
 
 use super::{
     index,
-    tree::{Node, Tree},
+    tree::{OlcNode, Tree},
 };
 use crate::{
-    Configuration, DatabaseConfig, Fate, Handler, OverlayConfig, Presence, Setting,
+    DatabaseConfig, Fate, Handler, LoadedConfiguration, OverlayConfig, Presence, Setting,
     database::{DatabaseDescriptor, EntryPlace},
     reader::whole_value,
     registry::Registry,
@@ -24,10 +24,10 @@ use crate::{
 };
 
 /// The tree of a configuration.
-pub fn render(configuration: &Configuration) -> Tree {
+pub fn render(configuration: &LoadedConfiguration) -> Tree {
     let (schema, registry) = (&*configuration.schema, &configuration.registry);
     let here = configuration.frontend.location.clone();
-    let mut root = Node::new("cn", "config", &["olcGlobal"], here.clone());
+    let mut root = OlcNode::new("cn", "config", &["olcGlobal"], here.clone());
     fill(registry, &mut root, "olcGlobal", &|row| {
         global_values(configuration, row)
     });
@@ -52,7 +52,7 @@ pub fn render(configuration: &Configuration) -> Tree {
 }
 
 /// Gives a node the attributes of a class that have values, in the order of the class.
-fn fill(registry: &Registry, node: &mut Node, class: &str, values: &dyn Fn(&'static Setting) -> Vec<String>) {
+fn fill(registry: &Registry, node: &mut OlcNode, class: &str, values: &dyn Fn(&'static Setting) -> Vec<String>) {
     let Some(class) = registry.class(class) else { return };
     for attribute in class.must.iter().chain(class.may.iter()) {
         if !node.values(attribute).is_empty() {
@@ -95,7 +95,7 @@ fn fill(registry: &Registry, node: &mut Node, class: &str, values: &dyn Fn(&'sta
     }
 }
 
-fn global_values(configuration: &Configuration, row: &'static Setting) -> Vec<String> {
+fn global_values(configuration: &LoadedConfiguration, row: &'static Setting) -> Vec<String> {
     let schema = &*configuration.schema;
     match row.fate {
         // It stands in the frontend: slapd reads cn=config before the modules that have the schemes.
@@ -112,14 +112,14 @@ fn global_values(configuration: &Configuration, row: &'static Setting) -> Vec<St
     }
 }
 
-fn attribute_options(configuration: &Configuration) -> Vec<String> {
+fn attribute_options(configuration: &LoadedConfiguration) -> Vec<String> {
     let statements = configuration.schema_definitions.iter();
     let words = statements.filter(|statement| statement.kind == SchemaKind::AttributeOptions);
     words.flat_map(|statement| statement.words.clone()).collect()
 }
 
 /// The definitions of one kind in one file.
-fn definitions(configuration: &Configuration, kind: SchemaKind, file: &str) -> Vec<String> {
+fn definitions(configuration: &LoadedConfiguration, kind: SchemaKind, file: &str) -> Vec<String> {
     let statements = configuration.schema_definitions.iter();
     statements
         .filter(|statement| statement.kind == kind && &*statement.location.file == file)
@@ -146,7 +146,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn modules(configuration: &Configuration, here: &Source) -> Option<Node> {
+fn modules(configuration: &LoadedConfiguration, here: &Source) -> Option<OlcNode> {
     let global = &configuration.global;
     let path = configuration
         .registry
@@ -156,7 +156,7 @@ fn modules(configuration: &Configuration, here: &Source) -> Option<Node> {
     if global.modules.is_empty() && path.is_empty() {
         return None;
     }
-    let mut node = Node::new("cn", "module{0}", &["olcModuleList"], here.clone());
+    let mut node = OlcNode::new("cn", "module{0}", &["olcModuleList"], here.clone());
     // The last one counts, as for every setting with one value.
     if let Some(path) = path.into_iter().next_back() {
         node.add("olcModulePath", path.into_bytes());
@@ -168,8 +168,8 @@ fn modules(configuration: &Configuration, here: &Source) -> Option<Node> {
 }
 
 /// cn=schema with the built-in definitions, and below it one entry for each included file with definitions.
-fn schema_node(configuration: &Configuration, here: &Source) -> Node {
-    let mut node = Node::new("cn", "schema", &["olcSchemaConfig"], here.clone());
+fn schema_node(configuration: &LoadedConfiguration, here: &Source) -> OlcNode {
+    let mut node = OlcNode::new("cn", "schema", &["olcSchemaConfig"], here.clone());
     built_in(configuration.registry.base_schema(), &mut node);
     let mut files: Vec<&str> = Vec::new();
     for statement in &*configuration.schema_definitions {
@@ -187,7 +187,7 @@ fn schema_node(configuration: &Configuration, here: &Source) -> Node {
             line: 1,
         };
         let name = format!("{{{number}}}{stem}");
-        let mut child = Node::new("cn", name, &["olcSchemaConfig"], location);
+        let mut child = OlcNode::new("cn", name, &["olcSchemaConfig"], location);
         fill(
             &configuration.registry,
             &mut child,
@@ -203,7 +203,7 @@ fn schema_node(configuration: &Configuration, here: &Source) -> Node {
 }
 
 /// The definitions that every configuration has.
-fn built_in(schema: &Schema, node: &mut Node) {
+fn built_in(schema: &Schema, node: &mut OlcNode) {
     let macros = schema.oid_macros().iter();
     let macros = macros.map(|one| format!("{} {}", one.name, one.value).into_bytes());
     node.set("olcObjectIdentifier", macros.collect());
@@ -216,18 +216,18 @@ fn bytes<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Vec<u8>> {
     texts.map(|text| text.as_bytes().to_vec()).collect()
 }
 
-fn backend(registry: &Registry, number: usize, kind: &DatabaseDescriptor, kept: &Kept, here: &Source) -> Node {
+fn backend(registry: &Registry, number: usize, kind: &DatabaseDescriptor, kept: &Kept, here: &Source) -> OlcNode {
     let name = format!("{{{number}}}{}", kind.name);
     let class = kind.backend_class.and_then(|class| class.names.first().copied());
     let classes: Vec<&str> = ["olcBackendConfig"].into_iter().chain(class).collect();
-    let mut node = Node::new("olcBackend", name, &classes, here.clone());
+    let mut node = OlcNode::new("olcBackend", name, &classes, here.clone());
     for class in classes {
         fill(registry, &mut node, class, &|row| kept.of(row.name()));
     }
     node
 }
 
-fn database(schema: &Schema, number: i64, settings: &DatabaseConfig, configuration: &Configuration) -> Node {
+fn database(schema: &Schema, number: i64, settings: &DatabaseConfig, configuration: &LoadedConfiguration) -> OlcNode {
     let name = format!("{{{number}}}{}", settings.kind.name);
     let own = match settings.kind.entries {
         EntryPlace::Frontend => Some("olcFrontendConfig"),
@@ -240,7 +240,7 @@ fn database(schema: &Schema, number: i64, settings: &DatabaseConfig, configurati
             .and_then(|class| class.names.first().copied()),
     };
     let classes: Vec<&str> = ["olcDatabaseConfig"].into_iter().chain(own).collect();
-    let mut node = Node::new("olcDatabase", name, &classes, settings.location.clone());
+    let mut node = OlcNode::new("olcDatabase", name, &classes, settings.location.clone());
     let values = |row: &'static Setting| match row.fate {
         // Only a store has figures to show.
         _ if row.attributes == ["olcMonitoring"] && !settings.kind.has_indexes() => vec!["FALSE".to_owned()],
@@ -271,14 +271,14 @@ fn database(schema: &Schema, number: i64, settings: &DatabaseConfig, configurati
     node
 }
 
-fn overlay(configuration: &Configuration, number: usize, settings: &OverlayConfig) -> Node {
+fn overlay(configuration: &LoadedConfiguration, number: usize, settings: &OverlayConfig) -> OlcNode {
     let name = format!("{{{number}}}{}", settings.name());
     let own = settings
         .descriptor()
         .class
         .and_then(|class| class.names.first().copied());
     let classes: Vec<&str> = ["olcOverlayConfig"].into_iter().chain(own).collect();
-    let mut node = Node::new("olcOverlay", name, &classes, settings.location.clone());
+    let mut node = OlcNode::new("olcOverlay", name, &classes, settings.location.clone());
     if let Some(class) = own {
         fill(&configuration.registry, &mut node, class, &|row| match row.fate {
             Fate::Obeyed(Handler::Overlay { get, .. }) => get(settings, &configuration.schema),

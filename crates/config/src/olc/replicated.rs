@@ -10,7 +10,7 @@ use ironbark_model::{Dn, Entry, ResultCode, Schema};
 
 use super::{
     change::{ChangeError, add, is_fixed, is_numbered, place, renumber},
-    tree::{Kind, Node, Tree, path_of},
+    tree::{OlcKind, OlcNode, Tree, path_of},
 };
 
 /// What a provider has sent of cn=config.
@@ -63,7 +63,7 @@ impl Tree {
             .filter_map(|sent| path_of(schema, &sent.entry.dn))
             .map(|path| path.iter().map(|(naming, name)| lower(naming, name)).collect())
             .collect();
-        let is_gone = |node: &Node, path: &[(String, String)], dn: &Dn| {
+        let is_gone = |node: &OlcNode, path: &[(String, String)], dn: &Dn| {
             let Some(uuid) = node.texts("entryUUID").next() else {
                 return false;
             };
@@ -109,7 +109,7 @@ impl Tree {
         let Some(kind) = node.kind() else {
             return Err(named("the entry has no object class of cn=config"));
         };
-        let is_same = |child: &Node| {
+        let is_same = |child: &OlcNode| {
             child
                 .texts("entryUUID")
                 .any(|uuid| uuid.eq_ignore_ascii_case(&sent.uuid))
@@ -119,7 +119,7 @@ impl Tree {
         // Schema of the same name may have come in another order.
         let known = known.or_else(|| {
             let rest = node.index().1;
-            let of_schema = |child: &Node| kind == Kind::Schema && child.kind() == Some(kind);
+            let of_schema = |child: &OlcNode| kind == OlcKind::Schema && child.kind() == Some(kind);
             let mut all = parent.children.iter();
             all.position(|child| of_schema(child) && child.index().1.eq_ignore_ascii_case(rest))
         });
@@ -136,7 +136,7 @@ impl Tree {
 }
 
 /// The node becomes what was sent, but for its subordinates and the context vector. A newer one takes the UUID alone.
-pub(super) fn take_over(held: &mut Node, sent: Node, of: &ReplicaEntry) -> Result<(), &'static str> {
+pub(super) fn take_over(held: &mut OlcNode, sent: OlcNode, of: &ReplicaEntry) -> Result<(), &'static str> {
     if held.kind() != sent.kind() {
         return Err("another kind of entry has this name");
     }
@@ -159,14 +159,14 @@ pub(super) fn take_over(held: &mut Node, sent: Node, of: &ReplicaEntry) -> Resul
     Ok(())
 }
 
-type IsGone<'a> = dyn Fn(&Node, &[(String, String)], &Dn) -> bool + 'a;
+type IsGone<'a> = dyn Fn(&OlcNode, &[(String, String)], &Dn) -> bool + 'a;
 
 /// Removes nodes, with what is below them. Those that every server has stay.
-fn remove(schema: &Schema, node: &mut Node, path: &mut Vec<(String, String)>, is_gone: &IsGone<'_>) {
+fn remove(schema: &Schema, node: &mut OlcNode, path: &mut Vec<(String, String)>, is_gone: &IsGone<'_>) {
     let is_root = path.is_empty();
     node.children.retain_mut(|child| {
         path.push(lower(&child.naming, &child.name));
-        let is_needed = is_fixed(child) || (is_root && child.kind() == Some(Kind::Schema));
+        let is_needed = is_fixed(child) || (is_root && child.kind() == Some(OlcKind::Schema));
         let dn = (!is_needed).then(|| dn_of(schema, path)).flatten();
         let goes = dn.is_some_and(|dn| is_gone(child, path, &dn));
         if !goes {
@@ -192,12 +192,18 @@ fn lower(naming: &str, name: &str) -> (String, String) {
 }
 
 /// Puts siblings into the order of their numbers, and numbers them without gaps.
-pub(super) fn settle(node: &mut Node, is_root: bool, put: &BTreeSet<&str>) {
+pub(super) fn settle(node: &mut OlcNode, is_root: bool, put: &BTreeSet<&str>) {
     node.children.sort_by_key(|child| {
         let has_come = child.texts("entryUUID").any(|uuid| put.contains(uuid));
         (child.kind(), child.position(), !has_come)
     });
-    for kind in [Kind::Include, Kind::Module, Kind::Schema, Kind::Database, Kind::Overlay] {
+    for kind in [
+        OlcKind::Include,
+        OlcKind::Module,
+        OlcKind::Schema,
+        OlcKind::Database,
+        OlcKind::Overlay,
+    ] {
         let numbered = node
             .children
             .iter()

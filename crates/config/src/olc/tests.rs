@@ -7,7 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    Configuration, Fate, Handler, Level, Memory, load as load_file, test_overlay::registry, test_schema::with_schema,
+    Fate, Handler, LoadedConfiguration, MemoryFiles, SettingLevel, load as load_file, test_overlay::registry,
+    test_schema::with_schema,
 };
 
 fn stamps() -> Stamps {
@@ -19,7 +20,7 @@ fn stamps() -> Stamps {
     }
 }
 
-fn of_text(text: &str) -> Configuration {
+fn of_text(text: &str) -> LoadedConfiguration {
     load_file("slapd.conf", &with_schema("slapd.conf", text), registry())
         .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
@@ -125,14 +126,14 @@ fn a_file_is_shown_as_slapd_shows_it() {
 }
 
 /// The meaning of a configuration, line by line, without the places of schema definitions.
-fn meaning(configuration: &Configuration) -> Vec<String> {
+fn meaning(configuration: &LoadedConfiguration) -> Vec<String> {
     let tree = render(configuration);
     let mut lines = Vec::new();
     for (dn, node) in tree.walk() {
         for (name, values) in &node.attributes {
             let row = registry().with_attribute(name);
             let is_place = row.is_some_and(|row| matches!(row.fate, Fate::Obeyed(Handler::Schema(_))));
-            if node.kind() == Some(Kind::Schema) || is_place || name == "olcConfigFile" {
+            if node.kind() == Some(OlcKind::Schema) || is_place || name == "olcConfigFile" {
                 continue;
             }
             lines.extend(
@@ -157,7 +158,7 @@ fn meaning(configuration: &Configuration) -> Vec<String> {
     lines
 }
 
-fn same_meaning(before: &Configuration, after: &Configuration, text: &str) {
+fn same_meaning(before: &LoadedConfiguration, after: &LoadedConfiguration, text: &str) {
     let (before, after) = (meaning(before), meaning(after));
     let lost: Vec<_> = before.iter().filter(|line| !after.contains(line)).collect();
     let new: Vec<_> = after.iter().filter(|line| !before.contains(line)).collect();
@@ -194,7 +195,10 @@ fn an_entry_may_name_the_class_of_its_type_alone() {
     let text = "backend mdb\nidlexp 18\ndatabase null\nsuffix \"\"\nbind on\n";
     let before = of_text(text);
     let mut tree = render(&before);
-    for (class, kind) in [("olcMdbBkConfig", Kind::Backend), ("olcNullConfig", Kind::Database)] {
+    for (class, kind) in [
+        ("olcMdbBkConfig", OlcKind::Backend),
+        ("olcNullConfig", OlcKind::Database),
+    ] {
         let mut nodes = tree.root.children.iter_mut();
         let node = nodes
             .find(|node| node.texts("objectClass").any(|named| named == class))
@@ -219,7 +223,7 @@ fn every_example_of_every_setting_survives_the_way_there_and_back() {
             continue;
         }
         let kinds = match row.level {
-            Level::DatabaseOf(kinds) => kinds,
+            SettingLevel::DatabaseOf(kinds) => kinds,
             _ => &["mdb"],
         };
         for (example, kind) in row
@@ -234,10 +238,10 @@ fn every_example_of_every_setting_survives_the_way_there_and_back() {
             };
             let line = format!("{} {value}\n", row.keywords[0]);
             let text = match row.level {
-                Level::Global | Level::BeforeDatabases | Level::Inherited => line,
-                Level::Backend(_) => format!("backend mdb\n{line}"),
-                Level::Overlay(name) => format!("{DATABASE}overlay {name}\n{line}"),
-                Level::Database | Level::DatabaseOf(_) => match (row.name(), *kind) {
+                SettingLevel::Global | SettingLevel::BeforeDatabases | SettingLevel::Inherited => line,
+                SettingLevel::Backend(_) => format!("backend mdb\n{line}"),
+                SettingLevel::Overlay(name) => format!("{DATABASE}overlay {name}\n{line}"),
+                SettingLevel::Database | SettingLevel::DatabaseOf(_) => match (row.name(), *kind) {
                     ("suffix", _) => format!("database mdb\n{line}directory /srv/d\n"),
                     ("directory", _) | (_, "null") => {
                         format!("database {kind}\nsuffix dc=example,dc=com\n{line}")
@@ -251,7 +255,7 @@ fn every_example_of_every_setting_survives_the_way_there_and_back() {
             same_meaning(&before, &after, &text);
             // The text contains the schema now.
             let again = slapd_conf(&tree).unwrap();
-            let files = Memory::file("again.conf", again.clone());
+            let files = MemoryFiles::file("again.conf", again.clone());
             let reread =
                 load_file("again.conf", &files, registry()).unwrap_or_else(|error| panic!("{text}{again}: {error}"));
             same_meaning(&before, &reread, &again);
@@ -315,7 +319,11 @@ sample-name "cn=a\\2C b,dc=x\\2Cy"
     assert_eq!(before.databases[0].root_password, after.databases[0].root_password);
     assert_eq!(before.databases[0].limits, after.databases[0].limits);
     let again = slapd_conf(&tree).unwrap();
-    let reread = load_file("again.conf", &Memory::file("again.conf", again.clone()), registry());
+    let reread = load_file(
+        "again.conf",
+        &MemoryFiles::file("again.conf", again.clone()),
+        registry(),
+    );
     same_meaning(
         &before,
         &reread.unwrap_or_else(|error| panic!("{again}: {error}")),

@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use super::{
     index,
     load::{in_order, schema},
-    tree::{Kind, Node, Tree},
+    tree::{OlcKind, OlcNode, Tree},
 };
 use crate::{ConfigError, Fate, Handler, Presence, Setting, reference::statement_text, registry::Registry};
 
@@ -30,9 +30,9 @@ pub fn slapd_conf(tree: &Tree) -> Result<String, ConfigError> {
     settings(&mut text, &tree.registry, &tree.root);
     for node in &tree.root.children {
         match node.kind() {
-            Some(Kind::Module) => settings(&mut text, &tree.registry, node),
-            Some(Kind::Backend) => section(&mut text, &tree.registry, "backend", node),
-            Some(Kind::Database) => {
+            Some(OlcKind::Module) => settings(&mut text, &tree.registry, node),
+            Some(OlcKind::Backend) => section(&mut text, &tree.registry, "backend", node),
+            Some(OlcKind::Database) => {
                 section(&mut text, &tree.registry, "database", node);
                 for overlay in &node.children {
                     section(&mut text, &tree.registry, "overlay", overlay);
@@ -44,13 +44,13 @@ pub fn slapd_conf(tree: &Tree) -> Result<String, ConfigError> {
     Ok(text)
 }
 
-fn section(text: &mut String, registry: &Registry, keyword: &str, node: &Node) {
+fn section(text: &mut String, registry: &Registry, keyword: &str, node: &OlcNode) {
     let _ = writeln!(text, "\n{keyword} {}", index::split(&node.name).1);
     settings(text, registry, node);
 }
 
 /// The settings of a node. Attributes that only show a default are left out.
-fn settings(text: &mut String, registry: &Registry, node: &Node) {
+fn settings(text: &mut String, registry: &Registry, node: &OlcNode) {
     for attribute in in_order(registry, node) {
         let Some(row) = registry.with_attribute(attribute) else {
             continue;

@@ -12,14 +12,14 @@ use crate::{
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tree {
     /// `cn=config`.
-    pub root: Node,
+    pub root: OlcNode,
     /// The parts that it may name.
     pub(crate) registry: Registry,
 }
 
 /// One entry.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Node {
+pub struct OlcNode {
     /// Attribute type of the RDN, as written.
     pub naming: String,
     /// Its value, with its `{n}`.
@@ -27,14 +27,14 @@ pub struct Node {
     /// Attributes in order, `objectClass` first; includes the attribute of the RDN and operational ones.
     pub attributes: Vec<(String, Vec<Vec<u8>>)>,
     /// Immediate subordinates, in order.
-    pub children: Vec<Node>,
+    pub children: Vec<OlcNode>,
     /// Where it was read; messages name this place.
     pub location: Source,
 }
 
 /// The kind of an entry of cn=config. The order is that of siblings.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Kind {
+pub enum OlcKind {
     /// cn=config itself.
     Global,
     /// An included file.
@@ -51,7 +51,7 @@ pub enum Kind {
     Overlay,
 }
 
-impl Kind {
+impl OlcKind {
     /// The attribute of the RDN.
     pub(super) const fn naming(self) -> &'static str {
         match self {
@@ -91,7 +91,7 @@ fn is_same(one: &str, other: &str) -> bool {
     base_attribute(one).eq_ignore_ascii_case(base_attribute(other))
 }
 
-impl Node {
+impl OlcNode {
     /// An entry with its class.
     pub(super) fn new(naming: &str, name: impl Into<String>, classes: &[&str], location: Source) -> Self {
         let name = name.into();
@@ -158,22 +158,22 @@ impl Node {
     }
 
     /// Its kind; `None` if it is no entry of a configuration.
-    pub fn kind(&self) -> Option<Kind> {
-        let by_class = self.texts("objectClass").find_map(Kind::of_class);
+    pub fn kind(&self) -> Option<OlcKind> {
+        let by_class = self.texts("objectClass").find_map(OlcKind::of_class);
         // It may name only the class of its overlay or its type of database.
-        by_class.or_else(|| Kind::of_naming(&self.naming))
+        by_class.or_else(|| OlcKind::of_naming(&self.naming))
     }
 
     /// The row of one of its attributes.
     pub(super) fn row(&self, registry: &Registry, attribute: &str) -> Option<&'static Setting> {
-        let overlay = (self.kind() == Some(Kind::Overlay)).then(|| self.index().1);
+        let overlay = (self.kind() == Some(OlcKind::Overlay)).then(|| self.index().1);
         registry.with_attribute_of(overlay, attribute)
     }
 
     /// Number and rest of the RDN's value.
     pub(super) fn index(&self) -> (Option<i64>, &str) {
         match self.kind() {
-            Some(Kind::Module | Kind::Include) => index::split_behind(&self.name),
+            Some(OlcKind::Module | OlcKind::Include) => index::split_behind(&self.name),
             _ => index::split(&self.name),
         }
     }
@@ -196,7 +196,7 @@ impl Node {
     pub(super) fn renumber(&mut self, number: i64) {
         let (_, rest) = self.index();
         let name = match self.kind() {
-            Some(Kind::Module | Kind::Include) => format!("{rest}{{{number}}}"),
+            Some(OlcKind::Module | OlcKind::Include) => format!("{rest}{{{number}}}"),
             _ => format!("{{{number}}}{rest}"),
         };
         if name != self.name {
@@ -218,7 +218,7 @@ impl Node {
     pub fn is_named(&self, naming: &str, name: &str) -> bool {
         self.naming.eq_ignore_ascii_case(naming)
             && (self.name.eq_ignore_ascii_case(name)
-                || (self.kind() == Some(Kind::Database) && {
+                || (self.kind() == Some(OlcKind::Database) && {
                     let (number, rest) = index::split(name);
                     number.is_none() && is_unnumbered(rest) && self.index().1.eq_ignore_ascii_case(rest)
                 }))
@@ -255,14 +255,14 @@ fn escaped(value: &str) -> String {
 
 impl Tree {
     /// The node with the RDNs of `path`, topmost (below cn=config) first.
-    pub(super) fn find_mut(&mut self, path: &[(String, String)]) -> Option<&mut Node> {
+    pub(super) fn find_mut(&mut self, path: &[(String, String)]) -> Option<&mut OlcNode> {
         path.iter().try_fold(&mut self.root, |node, (naming, name)| {
             node.children.iter_mut().find(|child| child.is_named(naming, name))
         })
     }
 
     /// All nodes, parents first, each with its DN.
-    pub fn walk(&self) -> Vec<(String, &Node)> {
+    pub fn walk(&self) -> Vec<(String, &OlcNode)> {
         let mut found = Vec::new();
         walk(&self.root, "", &mut found);
         found
@@ -283,7 +283,7 @@ impl Tree {
     }
 }
 
-fn walk<'t>(node: &'t Node, above: &str, found: &mut Vec<(String, &'t Node)>) {
+fn walk<'t>(node: &'t OlcNode, above: &str, found: &mut Vec<(String, &'t OlcNode)>) {
     let dn = if above.is_empty() {
         node.rdn()
     } else {
@@ -295,7 +295,7 @@ fn walk<'t>(node: &'t Node, above: &str, found: &mut Vec<(String, &'t Node)>) {
     }
 }
 
-fn attributes(schema: &Schema, node: &Node) -> Vec<Attribute> {
+fn attributes(schema: &Schema, node: &OlcNode) -> Vec<Attribute> {
     let known = node.attributes.iter().filter_map(|(name, values)| {
         Some(Attribute {
             description: schema.attribute_description(name.as_bytes()).ok()?,

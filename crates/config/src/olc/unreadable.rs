@@ -10,7 +10,7 @@ use ironbark_model::{
 
 use super::{
     former::Former,
-    tree::{Kind, Node, Tree},
+    tree::{OlcKind, OlcNode, Tree},
 };
 use crate::{
     ConfigError,
@@ -31,7 +31,7 @@ const OF_COPIES: &[(&[&str], &str)] = &[
 /// The setting.
 pub(super) fn check_copies(tree: &Tree, former: &Former<'_>) -> Result<(), ConfigError> {
     let databases = tree.root.children.iter();
-    for node in databases.filter(|node| node.kind() == Some(Kind::Database) && !is_copy(node)) {
+    for node in databases.filter(|node| node.kind() == Some(OlcKind::Database) && !is_copy(node)) {
         for (names, reason) in OF_COPIES {
             let is_set = |name: &&&str| {
                 let is_on = node.texts(name).any(|text| !text.eq_ignore_ascii_case("FALSE"));
@@ -45,7 +45,7 @@ pub(super) fn check_copies(tree: &Tree, former: &Former<'_>) -> Result<(), Confi
     Ok(())
 }
 
-fn is_copy(node: &Node) -> bool {
+fn is_copy(node: &OlcNode) -> bool {
     ["olcSyncrepl", "olcUpdateDN"]
         .iter()
         .any(|name| !node.values(name).is_empty())

@@ -3,7 +3,9 @@
 use ironbark_model::Schema;
 
 use super::OverlayConfig;
-use crate::{ConfigError, DatabaseConfig, IndexKinds, IndexSetting, Notice, NoticeKind, Subject, database::EntryPlace};
+use crate::{
+    ConfigError, DatabaseConfig, ErrorSubject, IndexKinds, IndexSetting, Notice, NoticeKind, database::EntryPlace,
+};
 
 /// Checks of the overlays of a database that need the whole database: gives notices of the overlays, and of indexes
 /// that they need.
@@ -29,7 +31,7 @@ pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<No
         }
         notices.extend(texts.into_iter().map(|text| Notice {
             location: overlay.location.clone(),
-            subject: Subject::Overlay,
+            subject: ErrorSubject::Overlay,
             text: format!("overlay {}: {text}", overlay.name()),
             kind: NoticeKind::Statement,
         }));
@@ -39,7 +41,7 @@ pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<No
         let kind = overlay.name();
         Notice {
             location: overlay.location.clone(),
-            subject: Subject::Overlay,
+            subject: ErrorSubject::Overlay,
             text: format!("overlay {kind}: \"{name}\" has no eq index: many writes will read all entries"),
             kind: NoticeKind::Index,
         }

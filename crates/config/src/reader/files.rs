@@ -40,9 +40,9 @@ impl FileSource for Disk {
 
 /// Texts by name.
 #[derive(Clone, Debug, Default)]
-pub struct Memory(pub BTreeMap<String, Vec<u8>>);
+pub struct MemoryFiles(pub BTreeMap<String, Vec<u8>>);
 
-impl Memory {
+impl MemoryFiles {
     /// One file.
     pub fn file(name: &str, text: impl Into<Vec<u8>>) -> Self {
         Self::default().and(name, text)
@@ -56,7 +56,7 @@ impl Memory {
     }
 }
 
-impl FileSource for Memory {
+impl FileSource for MemoryFiles {
     fn read(&self, path: &str, _limit: usize) -> io::Result<Vec<u8>> {
         self.0.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }

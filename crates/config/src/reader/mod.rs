@@ -12,11 +12,11 @@ use crate::{ConfigError, Setting, error::Complain, registry::schema_kind, schema
 
 pub(crate) use crate::words::quoted_after;
 pub use crate::words::{quote, quote_value};
-pub use files::{Disk, FileSource, Memory};
+pub use files::{Disk, FileSource, MemoryFiles};
 
 /// One logical line of a configuration file, split into words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct ConfigLine {
     /// Where it begins: the first physical line.
     pub location: Source,
     /// The first word, as written.
@@ -30,7 +30,7 @@ pub struct Line {
     pub escapes: Vec<(usize, char)>,
 }
 
-impl Line {
+impl ConfigLine {
     /// The statement as one value of a setting, in the form of cn=config.
     pub(crate) fn value(&self, row: &Setting) -> String {
         match self.arguments.as_slice() {
@@ -100,7 +100,7 @@ pub(crate) fn is_same_in_a_file(row: &Setting, value: &str) -> bool {
 /// # Errors
 /// A file that cannot be read, is no regular file, includes itself, or nests deeper than [`MAXIMUM_DEPTH`]; a line that
 /// is no UTF-8 or whose quotes do not close; more than [`MAXIMUM_BYTES`] in all.
-pub fn read(path: &str, files: &dyn FileSource) -> Result<Vec<Line>, ConfigError> {
+pub fn read(path: &str, files: &dyn FileSource) -> Result<Vec<ConfigLine>, ConfigError> {
     read_on(path, files, &mut Err)
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn read_on(
     path: &str,
     files: &dyn FileSource,
     complain: &mut Complain<'_>,
-) -> Result<Vec<Line>, ConfigError> {
+) -> Result<Vec<ConfigLine>, ConfigError> {
     let mut reading = Reading {
         files,
         complain,
@@ -133,7 +133,7 @@ struct Reading<'a> {
     /// Identities of the files being read, outermost first.
     stack: Vec<String>,
     bytes: usize,
-    lines: Vec<Line>,
+    lines: Vec<ConfigLine>,
 }
 
 impl Reading<'_> {
@@ -206,7 +206,7 @@ fn text_of(line: &[u8]) -> Option<Cow<'_, str>> {
 }
 
 /// `None` for a blank line or a comment.
-fn parse_line(location: &Source, text: &[u8]) -> Result<Option<Line>, ConfigError> {
+fn parse_line(location: &Source, text: &[u8]) -> Result<Option<ConfigLine>, ConfigError> {
     if text.first().is_none_or(|&first| first == b'#') {
         return Ok(None);
     }
@@ -235,7 +235,7 @@ fn parse_line(location: &Source, text: &[u8]) -> Result<Option<Line>, ConfigErro
         .split_once([' ', '\t'])
         .map_or("", |(_, rest)| rest.trim_start())
         .to_owned();
-    Ok(Some(Line {
+    Ok(Some(ConfigLine {
         location: location.clone(),
         keyword,
         arguments: words,

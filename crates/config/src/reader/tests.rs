@@ -2,19 +2,19 @@
 
 use proptest::prelude::*;
 
-use super::{Memory, quote, quote_value, quoted_after, read};
+use super::{MemoryFiles, quote, quote_value, quoted_after, read};
 use crate::words;
 
 /// `(line, words)` of a file.
 fn lines(text: &str) -> Vec<(u32, Vec<String>)> {
-    let lines = read("f", &Memory::file("f", text)).unwrap();
+    let lines = read("f", &MemoryFiles::file("f", text)).unwrap();
     lines
         .into_iter()
         .map(|line| (line.location.line, [vec![line.keyword], line.arguments].concat()))
         .collect()
 }
 
-fn error(files: &Memory) -> String {
+fn error(files: &MemoryFiles) -> String {
     read("f", files).unwrap_err().to_string()
 }
 
@@ -73,19 +73,19 @@ fn quotes_and_escapes_resolve() {
 #[test]
 fn an_open_quote_is_refused_but_not_in_a_definition() {
     assert_eq!(
-        error(&Memory::file("f", "\nsuffix \"dc=a")),
+        error(&MemoryFiles::file("f", "\nsuffix \"dc=a")),
         "f: line 2: unterminated quoted string \"dc=a\""
     );
     let text = "attributetype ( 1.2.3 DESC 'a \" b' )";
     assert_eq!(
-        read("f", &Memory::file("f", text)).unwrap()[0].raw,
+        read("f", &MemoryFiles::file("f", text)).unwrap()[0].raw,
         "( 1.2.3 DESC 'a \" b' )"
     );
 }
 
 #[test]
 fn include_is_replaced_by_the_file_and_never_continued() {
-    let files = Memory::file("f", "a\nINCLUDE g\n b\nc").and("g", "d\n e");
+    let files = MemoryFiles::file("f", "a\nINCLUDE g\n b\nc").and("g", "d\n e");
     let lines = read("f", &files).unwrap();
     let found: Vec<(&str, u32, &str)> = lines
         .iter()
@@ -97,16 +97,16 @@ fn include_is_replaced_by_the_file_and_never_continued() {
 
 #[test]
 fn includes_that_cannot_be_read_are_refused_where_they_stand() {
-    let missing = Memory::file("f", "\ninclude nowhere");
+    let missing = MemoryFiles::file("f", "\ninclude nowhere");
     assert_eq!(
         error(&missing),
         "f: line 2: <include> could not read config file \"nowhere\": entity not found"
     );
-    let cycle = Memory::file("f", "include g").and("g", "# one\ninclude f");
+    let cycle = MemoryFiles::file("f", "include g").and("g", "# one\ninclude f");
     assert_eq!(error(&cycle), "g: line 2: <include> file \"f\" includes itself");
-    let bare = Memory::file("f", "include");
+    let bare = MemoryFiles::file("f", "include");
     assert_eq!(error(&bare), "f: line 1: <include> takes one <file> argument");
-    let mut deep = Memory::default();
+    let mut deep = MemoryFiles::default();
     for level in 0..=super::MAXIMUM_DEPTH {
         let name = if level == 0 {
             "f".to_owned()
@@ -117,7 +117,7 @@ fn includes_that_cannot_be_read_are_refused_where_they_stand() {
     }
     assert_eq!(error(&deep), "f31: line 1: <include> nested deeper than 32 files");
     assert_eq!(
-        error(&Memory::default()),
+        error(&MemoryFiles::default()),
         "f: could not read config file \"f\": entity not found"
     );
 }
@@ -125,7 +125,7 @@ fn includes_that_cannot_be_read_are_refused_where_they_stand() {
 #[test]
 fn inclusions_that_multiply_are_bounded() {
     // Each level includes the next one many times: 64^10 lines without a limit.
-    let mut files = Memory::file("f10", "#".repeat(64 << 10));
+    let mut files = MemoryFiles::file("f10", "#".repeat(64 << 10));
     for level in 0..10 {
         let name = if level == 0 {
             "f".to_owned()
@@ -140,7 +140,7 @@ fn inclusions_that_multiply_are_bounded() {
 #[test]
 fn text_that_is_not_utf_8_is_refused_outside_comments() {
     assert_eq!(
-        error(&Memory::file("f", b"# \xe4\na \xe4".to_vec())),
+        error(&MemoryFiles::file("f", b"# \xe4\na \xe4".to_vec())),
         "f: line 2: line is not UTF-8 text"
     );
 }
@@ -148,7 +148,7 @@ fn text_that_is_not_utf_8_is_refused_outside_comments() {
 #[test]
 fn a_definition_alone_may_have_latin_1_in_it() {
     let text = b"attributetype ( 1.2 DESC 'caf\xe9 \xc3\xa9' )\n".to_vec();
-    let read = read("f", &Memory::file("f", text)).unwrap();
+    let read = read("f", &MemoryFiles::file("f", text)).unwrap();
     assert_eq!(read[0].raw, "( 1.2 DESC 'caf\u{e9} \u{e9}' )");
 }
 
@@ -189,7 +189,7 @@ fn a_double_quote_before_a_blank_has_hardly_a_form_in_cn_config() {
     ] {
         assert_eq!(words::can_be_said(word), expected, "{word}");
     }
-    let files = Memory::file(
+    let files = MemoryFiles::file(
         "f",
         "database null\nsuffix cn=x\naccess to filter=\"(cn=a b\\\" c)\" by * read\n",
     );
@@ -204,7 +204,7 @@ fn a_double_quote_before_a_blank_has_hardly_a_form_in_cn_config() {
 proptest! {
     #[test]
     fn random_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-        let _ = read("f", &Memory::file("f", bytes));
+        let _ = read("f", &MemoryFiles::file("f", bytes));
     }
 
     #[test]

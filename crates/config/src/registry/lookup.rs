@@ -1,7 +1,7 @@
 //! Look-ups in the registry: the row for a word at a place.
 
 use super::Registry;
-use crate::setting::{Level, Setting};
+use crate::setting::{Setting, SettingLevel};
 
 /// The place of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl Registry {
         place: Place<'_>,
         global_overlays: &[&'static str],
     ) -> Option<&'static Setting> {
-        let named = |level: Level| {
+        let named = |level: SettingLevel| {
             self.settings()
                 .find(move |row| row.level == level && row.has_keyword(keyword))
         };
@@ -31,24 +31,32 @@ impl Registry {
             self.settings().find(|row| {
                 matches!(
                     row.level,
-                    Level::Global | Level::BeforeDatabases | Level::Inherited | Level::Database
+                    SettingLevel::Global
+                        | SettingLevel::BeforeDatabases
+                        | SettingLevel::Inherited
+                        | SettingLevel::Database
                 ) && row.has_keyword(keyword)
             })
         };
         let own = || match place {
             Place::Global => None,
-            Place::Backend(kind) => named(Level::Backend(kind)),
+            Place::Backend(kind) => named(SettingLevel::Backend(kind)),
             Place::Database(kind, overlays) => self
                 .settings()
                 .find(|row| {
-                    matches!(row.level, Level::DatabaseOf(kinds) if kinds.contains(&kind)) && row.has_keyword(keyword)
+                    matches!(row.level, SettingLevel::DatabaseOf(kinds) if kinds.contains(&kind))
+                        && row.has_keyword(keyword)
                 })
-                .or_else(|| overlays.iter().find_map(|&overlay| named(Level::Overlay(overlay)))),
+                .or_else(|| {
+                    overlays
+                        .iter()
+                        .find_map(|&overlay| named(SettingLevel::Overlay(overlay)))
+                }),
         };
         let frontend = || {
             global_overlays
                 .iter()
-                .find_map(|&overlay| named(Level::Overlay(overlay)))
+                .find_map(|&overlay| named(SettingLevel::Overlay(overlay)))
         };
         general().or_else(own).or_else(frontend)
     }
@@ -66,8 +74,8 @@ impl Registry {
     /// The same in the entry of an overlay, or of anything else. Where an overlay shares an attribute with a database,
     /// each has a row for it.
     pub(crate) fn with_attribute_of(&self, overlay: Option<&str>, name: &str) -> Option<&'static Setting> {
-        let is_its = |level: Level| match (level, overlay) {
-            (Level::Overlay(its), Some(wanted)) => its.eq_ignore_ascii_case(wanted),
+        let is_its = |level: SettingLevel| match (level, overlay) {
+            (SettingLevel::Overlay(its), Some(wanted)) => its.eq_ignore_ascii_case(wanted),
             _ => false,
         };
         let its = self.settings().find(|row| is_its(row.level) && row.has_attribute(name));

@@ -16,7 +16,7 @@ use crate::{
         classes::{ClassRow, all},
     },
     overlay::OverlayDescriptor,
-    parts::Parts,
+    parts::PartList,
     rows,
     schema_statement::SchemaKind,
     setting::{Fate, Handler, Setting},
@@ -32,7 +32,7 @@ pub struct Registry(Arc<Contents>);
 struct Contents {
     overlays: Vec<&'static OverlayDescriptor>,
     databases: Vec<&'static DatabaseDescriptor>,
-    parts: Parts,
+    parts: PartList,
     classes: Vec<ClassRow>,
     base_schema: Arc<Schema>,
 }
@@ -85,7 +85,7 @@ impl Registry {
             .iter()
             .flat_map(|database| database.names().map(|name| (name, database.modules)));
         Self(Arc::new(Contents {
-            parts: Parts::new(of_overlays, of_databases),
+            parts: PartList::new(of_overlays, of_databases),
             classes: all(&overlays, &databases),
             overlays,
             databases,
@@ -131,7 +131,7 @@ impl Registry {
     }
 
     /// The parts of OpenLDAP that a configuration may name, built or not.
-    pub fn parts(&self) -> &Parts {
+    pub fn parts(&self) -> &PartList {
         &self.0.parts
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Place, Registry};
 use crate::{
-    Level, SettingError,
+    SettingError, SettingLevel,
     test_overlay::{Sample, Single, registry},
 };
 
@@ -15,14 +15,14 @@ fn a_general_row_comes_before_a_database_row_and_the_last_overlay_before_the_fir
     let level = |keyword: &str, place: Place<'_>, global: &[&'static str]| {
         registry().find(keyword, place, global).map(|row| row.level)
     };
-    assert_eq!(level("SIZELIMIT", place, &[]), Some(Level::Inherited));
-    assert_eq!(level("maxsize", place, &[]), Some(Level::DatabaseOf(&["mdb"])));
-    assert_eq!(level("single-file", place, &[]), Some(Level::Overlay("single")));
+    assert_eq!(level("SIZELIMIT", place, &[]), Some(SettingLevel::Inherited));
+    assert_eq!(level("maxsize", place, &[]), Some(SettingLevel::DatabaseOf(&["mdb"])));
+    assert_eq!(level("single-file", place, &[]), Some(SettingLevel::Overlay("single")));
     assert_eq!(level("maxsize", Place::Global, &[]), None);
     assert_eq!(level("single-file", Place::Global, &[]), None);
     assert_eq!(
         level("single-file", Place::Global, &["single"]),
-        Some(Level::Overlay("single"))
+        Some(SettingLevel::Overlay("single"))
     );
 }
 

@@ -6,16 +6,17 @@ use ironbark_model::ldap_url::UrlScope;
 
 use super::{LogKind, RetryStep, Syncrepl};
 use crate::{
-    Configuration, connection::BindMethod, load, reader::Memory, test_overlay::registry, test_schema::with_schema,
+    LoadedConfiguration, connection::BindMethod, load, reader::MemoryFiles, test_overlay::registry,
+    test_schema::with_schema,
 };
 
 const LEAST: &str = "rid=1 provider=ldap://a searchbase=dc=example,dc=com";
 
-fn configuration(database: &str) -> Result<Configuration, String> {
+fn configuration(database: &str) -> Result<LoadedConfiguration, String> {
     let text = format!(
         "database mdb\nsuffix dc=example,dc=com\nrootdn cn=root,dc=example,dc=com\ndirectory /srv/d\n{database}\n"
     );
-    let files: Memory = with_schema("slapd.conf", &text);
+    let files: MemoryFiles = with_schema("slapd.conf", &text);
     load("slapd.conf", &files, registry()).map_err(|error| error.to_string())
 }
 

@@ -4,7 +4,7 @@
 use ironbark_config::{
     Operations,
     access::{
-        AccessLevel, AttributeTarget, Control, DnPattern, NameMatch, NameScope, Privileges, SelfOnly, Submatches,
+        AccessLevel, AttributeTarget, ClauseControl, DnPattern, NameMatch, NameScope, Privileges, SelfOnly, Submatches,
         ValuePattern,
     },
 };
@@ -112,8 +112,8 @@ impl<'a> Check<'a> {
                 continue;
             };
             match self.apply(place, rule, &matched, target, &mut decision) {
-                Control::Break => {}
-                Control::Stop | Control::Continue => return self.unless_failed(decision),
+                ClauseControl::Break => {}
+                ClauseControl::Stop | ClauseControl::Continue => return self.unless_failed(decision),
             }
         }
         self.unless_failed(Decision {
@@ -150,7 +150,7 @@ impl<'a> Check<'a> {
         matched: &Matched,
         target: Target<'_>,
         decision: &mut Decision,
-    ) -> Control {
+    ) -> ClauseControl {
         let value = target.value();
         for (number, clause) in rule.by.iter().enumerate() {
             if !self.is_meant(clause, matched, value, &mut decision.reach) {
@@ -158,14 +158,14 @@ impl<'a> Check<'a> {
             }
             decision.privileges = clause.grant.kind.apply(decision.privileges);
             decision.by = Some((place, number + 1));
-            if clause.control != Control::Continue {
+            if clause.control != ClauseControl::Continue {
                 return clause.control;
             }
         }
         // The implicit `by * none stop`.
         decision.privileges = Privileges::default();
         decision.by = Some((place, 0));
-        Control::Stop
+        ClauseControl::Stop
     }
 
     fn is_meant(&self, clause: &Clause, matched: &Matched, value: Value<'_>, reach: &mut Reach) -> bool {

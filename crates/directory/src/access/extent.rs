@@ -6,7 +6,9 @@
 //! requester, the connection and the operation are known. Groups and sets that name no entry are looked up, so the
 //! result is good as long as the decisions that it is remembered with.
 
-use ironbark_config::access::{AccessLevel, AttributeTarget, Control, DnPattern, NameScope, Privileges, SelfOnly};
+use ironbark_config::access::{
+    AccessLevel, AttributeTarget, ClauseControl, DnPattern, NameScope, Privileges, SelfOnly,
+};
 use ironbark_model::{AttributeDescription, Dn, Entry};
 use ironbark_store::View;
 
@@ -129,10 +131,10 @@ impl Check<'_> {
             let unmet = (means == Holds::Sometimes).then_some(held);
             before = unmet;
             match clause.control {
-                Control::Stop if !granted.contains(wanted) => return None,
-                Control::Stop => {}
-                Control::Continue => before = Some(unmet.map_or(granted, |held| common(held, granted))),
-                Control::Break => behind = Some(behind.map_or(granted, |held| common(held, granted))),
+                ClauseControl::Stop if !granted.contains(wanted) => return None,
+                ClauseControl::Stop => {}
+                ClauseControl::Continue => before = Some(unmet.map_or(granted, |held| common(held, granted))),
+                ClauseControl::Break => behind = Some(behind.map_or(granted, |held| common(held, granted))),
             }
         }
         // Who comes to the end meets the implicit `by * none stop`.

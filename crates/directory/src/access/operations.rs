@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use ironbark_config::{Operations, access::Control};
+use ironbark_config::{Operations, access::ClauseControl};
 use ironbark_ldap_proto::controls::ControlSet;
 use ironbark_model::{Dn, Entry};
 
@@ -41,7 +41,7 @@ pub(crate) fn admit(
         if !is_about(rule, &subject) {
             continue;
         }
-        if apply(rule, configuration, &mut subject, critical, &mut is_allowed)? != Control::Break {
+        if apply(rule, configuration, &mut subject, critical, &mut is_allowed)? != ClauseControl::Break {
             break;
         }
     }
@@ -66,7 +66,7 @@ fn apply(
     subject: &mut Subject<'_>,
     critical: ControlSet,
     is_allowed: &mut bool,
-) -> Result<Control, AdmissionRefusal> {
+) -> Result<ClauseControl, AdmissionRefusal> {
     let nothing = Check::new(configuration, Rules::none(), *subject, Source::Memory(&NO_ENTRY));
     for clause in &rule.by {
         let is_meant = |condition: &Condition| nothing.is(condition, &Matched::NOTHING, Value::None);
@@ -76,7 +76,7 @@ fn apply(
         match clause.action {
             Some(Action::Allow) => {
                 *is_allowed = true;
-                return Ok(Control::Stop);
+                return Ok(ClauseControl::Stop);
             }
             Some(Action::Reject) => return Err(AdmissionRefusal::Rejected),
             Some(Action::Drop(control)) if subject.request.controls.contains(control) => {
@@ -88,12 +88,12 @@ fn apply(
             }
             Some(Action::Drop(_)) | None => {}
         }
-        if clause.control != Control::Continue {
+        if clause.control != ClauseControl::Continue {
             return Ok(clause.control);
         }
     }
     // As in access rules, nothing continues behind the last clause.
-    Ok(Control::Stop)
+    Ok(ClauseControl::Stop)
 }
 
 /// The entry for conditions: none of them is about an entry.

@@ -62,7 +62,7 @@ impl Appraisal {
     ///
     /// # Errors
     /// The schema lacks a built-in element.
-    pub fn new(read: &ironbark_config::Configuration) -> Result<Self, OpenError> {
+    pub fn new(read: &ironbark_config::LoadedConfiguration) -> Result<Self, OpenError> {
         Self::with_databases(read, Vec::new())
     }
 
@@ -71,7 +71,7 @@ impl Appraisal {
     /// # Errors
     /// As of [`Appraisal::new`].
     pub fn with_databases(
-        read: &ironbark_config::Configuration,
+        read: &ironbark_config::LoadedConfiguration,
         databases: Vec<Option<Database>>,
     ) -> Result<Self, OpenError> {
         Self::with_overlays(read, databases, |_, _| Ok(None))
@@ -82,7 +82,7 @@ impl Appraisal {
     /// # Errors
     /// As of [`Appraisal::new`]; an overlay cannot be made.
     pub fn with_overlays(
-        read: &ironbark_config::Configuration,
+        read: &ironbark_config::LoadedConfiguration,
         databases: Vec<Option<Database>>,
         overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Option<Overlay>, SettingError>,
     ) -> Result<Self, OpenError> {

@@ -109,7 +109,7 @@ pub trait Governor: Send + Sync {
     /// Something cannot be opened (the error names it), or the schema lacks definitions that entries use.
     fn prepare(
         &self,
-        configuration: ironbark_config::Configuration,
+        configuration: ironbark_config::LoadedConfiguration,
     ) -> Result<Box<dyn PreparedConfiguration + '_>, OpenError>;
 
     /// Makes the database with this number refuse these operations, and no others. This lasts until the server ends, or

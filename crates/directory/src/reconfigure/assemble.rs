@@ -28,14 +28,14 @@ use crate::{
 };
 
 /// The configuration before the first one. It has no subschema subentry, and nobody is served with it.
-pub(crate) fn without_databases(read: &ironbark_config::Configuration) -> Result<Configuration, OpenError> {
+pub(crate) fn without_databases(read: &ironbark_config::LoadedConfiguration) -> Result<Configuration, OpenError> {
     let clock = Clock::system();
     configuration(read.clone(), clock, Vec::new(), &[], Pipeline::default(), |_| ())
 }
 
 /// The same with contexts that no server uses.
 pub(crate) fn with_contexts(
-    read: &ironbark_config::Configuration,
+    read: &ironbark_config::LoadedConfiguration,
     contexts: Vec<Arc<NamingContext>>,
 ) -> Result<Configuration, OpenError> {
     let clock = Clock::system();
@@ -46,7 +46,7 @@ pub(crate) fn with_contexts(
 
 /// Keeps the schema if the definitions are the same: everything that was resolved against the new schema means the same
 /// under the old one.
-pub(super) fn keep_equal_schema(current: &Configuration, read: &mut ironbark_config::Configuration) {
+pub(super) fn keep_equal_schema(current: &Configuration, read: &mut ironbark_config::LoadedConfiguration) {
     fn content(statement: &SchemaStatement) -> (SchemaKind, &str, &[String]) {
         (statement.kind, &statement.text, &statement.words)
     }
@@ -62,7 +62,7 @@ pub(super) fn keep_equal_schema(current: &Configuration, read: &mut ironbark_con
 pub(super) fn dated(
     directory: &Directory,
     current: &Configuration,
-    read: ironbark_config::Configuration,
+    read: ironbark_config::LoadedConfiguration,
     contexts: Vec<Arc<NamingContext>>,
     root_dse: &[RootDseAddition],
     overlays: Pipeline,
@@ -75,7 +75,7 @@ pub(super) fn dated(
 /// The configuration in the form for operations, with the overlays of the frontend. `publish` sets the subschema
 /// subentry, which the root DSE names.
 fn configuration(
-    read: ironbark_config::Configuration,
+    read: ironbark_config::LoadedConfiguration,
     clock: Clock,
     contexts: Vec<Arc<NamingContext>>,
     root_dse: &[RootDseAddition],

@@ -31,7 +31,7 @@ pub struct Prepared<'s> {
     pub(super) next: Arc<Configuration>,
     pub(super) server_id: u16,
     /// The configuration as it was read.
-    pub(super) read: ironbark_config::Configuration,
+    pub(super) read: ironbark_config::LoadedConfiguration,
     pub(super) restricted: Vec<Restricted>,
     pub(super) directory: &'s Arc<Directory>,
     pub(super) state: MutexGuard<'s, RunningState>,

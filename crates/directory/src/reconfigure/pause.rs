@@ -52,7 +52,7 @@ pub(super) struct Other {
 pub(super) fn others(
     state: &mut RunningState,
     current: &Configuration,
-    read: &ironbark_config::Configuration,
+    read: &ironbark_config::LoadedConfiguration,
     planned: &[Planned],
 ) -> Result<Vec<Option<Other>>, OpenError> {
     let has_same_schema = Arc::ptr_eq(&current.schema, &read.schema);

@@ -35,7 +35,7 @@ pub(super) fn plan(
     directory: &Arc<Directory>,
     state: &mut RunningState,
     current: &Configuration,
-    read: &ironbark_config::Configuration,
+    read: &ironbark_config::LoadedConfiguration,
     global: &[Arc<Overlay>],
     made: &mut Vec<RunningDatabase>,
 ) -> Result<Vec<Planned>, OpenError> {
@@ -104,7 +104,7 @@ fn place(settings: &DatabaseConfig, schema: &Schema) -> PathBuf {
 fn stored(
     directory: &Arc<Directory>,
     state: &mut RunningState,
-    read: &ironbark_config::Configuration,
+    read: &ironbark_config::LoadedConfiguration,
     settings: &DatabaseConfig,
     made: &mut Vec<RunningDatabase>,
 ) -> Result<Source, OpenError> {
@@ -212,7 +212,7 @@ fn former<'c>(
 pub(super) fn global_overlays(
     factories: &Factories,
     current: &Configuration,
-    read: &ironbark_config::Configuration,
+    read: &ironbark_config::LoadedConfiguration,
 ) -> Result<Vec<Arc<Overlay>>, OpenError> {
     overlays(
         factories,
@@ -229,7 +229,7 @@ fn overlays(
     current: &Configuration,
     former: Option<&Arc<NamingContext>>,
     settings: &[OverlayConfig],
-    read: &ironbark_config::Configuration,
+    read: &ironbark_config::LoadedConfiguration,
 ) -> Result<Vec<Arc<Overlay>>, OpenError> {
     let mut known: Vec<_> = former
         .filter(|_| Arc::ptr_eq(&current.schema, &read.schema))

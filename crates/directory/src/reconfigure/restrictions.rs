@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ironbark_config::{Configuration, DatabaseConfig, Operations, Restrict, database::DatabaseDescriptor};
+use ironbark_config::{DatabaseConfig, LoadedConfiguration, Operations, Restrict, database::DatabaseDescriptor};
 use ironbark_model::Dn;
 
 /// Kind, directory, and suffixes: databases of some kinds have no directory, or the default one.
@@ -20,7 +20,7 @@ pub(super) struct Restricted {
 
 impl Restricted {
     /// For the database with this number; `None`: there is none.
-    pub(super) fn new(read: &Configuration, number: i32, refused: Restrict) -> Option<Self> {
+    pub(super) fn new(read: &LoadedConfiguration, number: i32, refused: Restrict) -> Option<Self> {
         let settings = match number {
             0 => &read.config,
             _ => read.databases.get(usize::try_from(number).ok()?.checked_sub(1)?)?,
@@ -38,7 +38,7 @@ impl Restricted {
     }
 
     /// Overrides the configuration; `false` if the configuration has changed.
-    pub(super) fn apply(&self, read: &mut Configuration) -> bool {
+    pub(super) fn apply(&self, read: &mut LoadedConfiguration) -> bool {
         let mut databases = read.databases.iter_mut().chain([&mut read.config]);
         let Some(settings) = databases.find(|settings| identity(settings) == self.database) else {
             return false;

@@ -28,7 +28,7 @@ pub(crate) struct RunningState {
     pub(super) factories: Factories,
     pub(super) running: Vec<RunningDatabase>,
     /// The configuration in force as it was read.
-    pub(super) read: Option<ironbark_config::Configuration>,
+    pub(super) read: Option<ironbark_config::LoadedConfiguration>,
     /// Restrictions in addition to it.
     pub(super) restricted: Vec<Restricted>,
     /// Databases that are closed until they get another file, by [`RunningDatabase::place`].

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ironbark_config::{
     ConfigError, Operations,
     access::{
-        AccessRule, AttributeTarget, Control, DnPattern, Grant, GroupName, NameCondition, PeerPattern, RegexTemplate,
-        SelfOnly, TextPattern, ValuePattern, Who,
+        AccessRule, AttributeTarget, ClauseControl, DnPattern, Grant, GroupName, NameCondition, PeerPattern,
+        RegexTemplate, SelfOnly, TextPattern, ValuePattern, Who,
     },
 };
 use ironbark_ldap_proto::controls::{ControlKind, lookup};
@@ -77,7 +77,7 @@ pub(crate) enum CompiledValue {
 pub(crate) struct Clause {
     pub(crate) who: Vec<Condition>,
     pub(crate) grant: Grant,
-    pub(crate) control: Control,
+    pub(crate) control: ClauseControl,
 }
 
 /// Number of a set.

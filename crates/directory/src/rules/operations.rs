@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ironbark_config::{
     ConfigError, Operations,
-    access::{Control, NamedOid, OperationAction, OperationRule},
+    access::{ClauseControl, NamedOid, OperationAction, OperationRule},
 };
 use ironbark_ldap_proto::controls::{ControlKind, lookup};
 use ironbark_model::schema::Source as Place;
@@ -31,7 +31,7 @@ pub(crate) struct Rule {
 pub(crate) struct Clause {
     pub(crate) who: Vec<Condition>,
     pub(crate) action: Option<Action>,
-    pub(crate) control: Control,
+    pub(crate) control: ClauseControl,
 }
 
 #[derive(Clone, Copy, Debug)]

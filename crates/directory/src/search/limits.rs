@@ -1,7 +1,7 @@
 //! Size, time and look-through limits of one search (RFC 4511 §4.5.1.4-5, slapd.conf(5) `limits`).
 
 use ironbark_config::limits::{
-    DnPattern, HardLimit, LimitsRule, LimitsSelector, PageSize, PageTotal, SearchLimits, UncheckedLimit,
+    HardLimit, LimitsDnPattern, LimitsRule, LimitsSelector, PageSize, PageTotal, SearchLimits, UncheckedLimit,
 };
 use ironbark_model::Dn;
 
@@ -48,14 +48,14 @@ fn applies(configuration: &Configuration, rule: &LimitsRule, identity: &Identity
 }
 
 /// Matches a DN with a pattern. As in slapd, nothing is below the empty DN.
-fn matches(pattern: &DnPattern, dn: &Dn) -> bool {
+fn matches(pattern: &LimitsDnPattern, dn: &Dn) -> bool {
     let is_below = |name: &Dn| !name.is_root() && dn.depth() > name.depth() && dn.is_within(name);
     match pattern {
-        DnPattern::Exact(name) => dn == name,
-        DnPattern::OneLevel(name) => dn.depth() == name.depth() + 1 && is_below(name),
-        DnPattern::Subtree(name) => dn == name || is_below(name),
-        DnPattern::Children(name) => is_below(name),
-        DnPattern::Regex(expression) => expression.is_match(dn.normalized()),
+        LimitsDnPattern::Exact(name) => dn == name,
+        LimitsDnPattern::OneLevel(name) => dn.depth() == name.depth() + 1 && is_below(name),
+        LimitsDnPattern::Subtree(name) => dn == name || is_below(name),
+        LimitsDnPattern::Children(name) => is_below(name),
+        LimitsDnPattern::Regex(expression) => expression.is_match(dn.normalized()),
     }
 }
 

@@ -30,7 +30,7 @@ const _: () = assert!(ironbark_config::MAX_FILTER_DEPTH as usize == DecodeLimits
 /// The input for opening a service.
 pub struct OpenOptions {
     /// The whole configuration.
-    pub configuration: ironbark_config::Configuration,
+    pub configuration: ironbark_config::LoadedConfiguration,
     /// The clock.
     pub clock: Clock,
     /// The source of randomness.
@@ -71,7 +71,7 @@ impl Deref for Service {
 impl Governor for Service {
     fn prepare(
         &self,
-        configuration: ironbark_config::Configuration,
+        configuration: ironbark_config::LoadedConfiguration,
     ) -> Result<Box<dyn PreparedConfiguration + '_>, OpenError> {
         Ok(Box::new(Self::prepare(self, configuration)?))
     }
@@ -138,7 +138,7 @@ impl Service {
     ///
     /// # Errors
     /// Something cannot be opened (the error names it), or the schema lacks definitions that entries use.
-    pub fn prepare(&self, configuration: ironbark_config::Configuration) -> Result<Prepared<'_>, OpenError> {
+    pub fn prepare(&self, configuration: ironbark_config::LoadedConfiguration) -> Result<Prepared<'_>, OpenError> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         reconfigure::prepare(&self.directory, state, configuration)
     }
@@ -147,7 +147,7 @@ impl Service {
     ///
     /// # Errors
     /// As of [`Service::prepare`].
-    pub fn reconfigure(&self, configuration: ironbark_config::Configuration) -> Result<(), OpenError> {
+    pub fn reconfigure(&self, configuration: ironbark_config::LoadedConfiguration) -> Result<(), OpenError> {
         self.prepare(configuration).map(Prepared::commit)
     }
 

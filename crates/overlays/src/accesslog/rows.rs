@@ -1,14 +1,14 @@
 //! Rows of slapo-accesslog(5).
 
 use ironbark_config::{
-    Form, Level, OWN, Setting, SettingError, Statement, overlay_field, overlay_handler,
+    Form, OWN, Setting, SettingError, SettingLevel, Statement, overlay_field, overlay_handler,
     value::{parse_dn, parse_u32},
 };
 use ironbark_model::Filter;
 
 use super::settings::{AccesslogConfig, LogBase, Operations, Purge};
 
-const ACCESSLOG: Level = Level::Overlay("accesslog");
+const ACCESSLOG: SettingLevel = SettingLevel::Overlay("accesslog");
 /// Nesting of a filter.
 const MAX_DEPTH: usize = 64;
 const MOST_LAG_MS: u32 = 60_000;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_config::{
-    Form, Level, Setting, SettingError, Statement,
+    Form, Setting, SettingError, SettingLevel, Statement,
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor, OverlaySettings},
     overlay_handler,
     value::parse_dn,
@@ -49,7 +49,7 @@ pub(crate) const ROW: Row = Row {
 const ROOT_DSE: &str = "ldap:///??base";
 
 const ROWS: &[Setting] = &[Setting::new(
-    Level::Overlay("allop"),
+    SettingLevel::Overlay("allop"),
     &["allop-URI"],
     &["olcAllopURI"],
 )

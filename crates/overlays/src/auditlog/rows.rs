@@ -1,13 +1,13 @@
 //! Settings of slapo-auditlog(5).
 
 use ironbark_config::{
-    Form, Level, Setting, overlay_field, overlay_handler,
+    Form, Setting, SettingLevel, overlay_field, overlay_handler,
     value::{bool_text, parse_bool},
 };
 
 use super::settings::AuditlogConfig;
 
-const AUDITLOG: Level = Level::Overlay("auditlog");
+const AUDITLOG: SettingLevel = SettingLevel::Overlay("auditlog");
 
 pub(super) const ROWS: &[Setting] = &[
     Setting::new(AUDITLOG, &["auditlog"], &["olcAuditlogFile"])

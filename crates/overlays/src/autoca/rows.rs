@@ -1,12 +1,12 @@
 //! Rows of slapo-autoca(5).
 
 use ironbark_config::{
-    Form, Level, Setting, SettingError, Statement, overlay_field, overlay_handler, value::parse_u32,
+    Form, Setting, SettingError, SettingLevel, Statement, overlay_field, overlay_handler, value::parse_u32,
 };
 
 use super::{key::bits_of, settings::AutocaConfig};
 
-const AUTOCA: Level = Level::Overlay("autoca");
+const AUTOCA: SettingLevel = SettingLevel::Overlay("autoca");
 
 /// The longest lifetime: a hundred years.
 const MOST_DAYS: u32 = 36_525;

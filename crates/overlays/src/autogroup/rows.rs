@@ -1,9 +1,11 @@
 //! The settings of slapo-autogroup(5) and their rows.
 
-use ironbark_config::{Form, Level, Setting, SettingError, Statement, overlay::OverlaySettings, overlay_handler};
+use ironbark_config::{
+    Form, Setting, SettingError, SettingLevel, Statement, overlay::OverlaySettings, overlay_handler,
+};
 use ironbark_model::{AttributeDescription, Schema, syntax::oid};
 
-const AUTOGROUP: Level = Level::Overlay("autogroup");
+const AUTOGROUP: SettingLevel = SettingLevel::Overlay("autogroup");
 
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct AutogroupConfig {

@@ -1,14 +1,14 @@
 //! Rows of overlay automember. Their names are those of 389 Directory Server's attributes.
 
 use ironbark_config::{
-    Form, Level, OWN, Setting, SettingError, Statement, instead_of_escape, overlay_handler, reader::quote,
+    Form, OWN, Setting, SettingError, SettingLevel, Statement, instead_of_escape, overlay_handler, reader::quote,
     value::parse_dn,
 };
 use ironbark_model::{Dn, Filter, PosixRegex, Schema, filter::MAX_DEPTH};
 
 use super::settings::{AutomemberConfig, RuleSetting};
 
-const AUTOMEMBER: Level = Level::Overlay("automember");
+const AUTOMEMBER: SettingLevel = SettingLevel::Overlay("automember");
 
 /// Rules in a list.
 macro_rules! rules {

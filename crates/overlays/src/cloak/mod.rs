@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_config::{
-    Form, Level, Setting, SettingError, Statement,
+    Form, Setting, SettingError, SettingLevel, Statement,
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor, OverlaySettings},
     overlay_handler,
 };
@@ -35,7 +35,7 @@ pub(crate) const ROW: Row = Row {
 };
 
 const ROWS: &[Setting] = &[
-    Setting::new(Level::Overlay("cloak"), &["cloak-attr"], &["olcCloakAttribute"])
+    Setting::new(SettingLevel::Overlay("cloak"), &["cloak-attr"], &["olcCloakAttribute"])
         .olc("4.4.1", Form::Ordered)
         .takes("<attribute> [<object class>]", "")
         .does("Leaves the attribute out; with an object class, only of entries of this class or a subclass of it.")

@@ -1,7 +1,7 @@
 //! The settings of slapo-collect(5) and their row.
 
 use ironbark_config::{
-    Form, Level, Setting, SettingError, Statement, overlay::OverlaySettings, overlay_handler, value::parse_dn,
+    Form, Setting, SettingError, SettingLevel, Statement, overlay::OverlaySettings, overlay_handler, value::parse_dn,
 };
 use ironbark_model::Dn;
 
@@ -23,7 +23,7 @@ pub(super) struct SourceSetting {
 impl OverlaySettings for CollectConfig {}
 
 pub(super) const ROWS: &[Setting] = &[Setting::new(
-    Level::Overlay("collect"),
+    SettingLevel::Overlay("collect"),
     &["collectinfo"],
     &["olcCollectInfo"],
 )

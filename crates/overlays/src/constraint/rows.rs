@@ -1,6 +1,8 @@
 //! Rows of slapo-constraint(5).
 
-use ironbark_config::{Form, Level, Setting, SettingError, Statement, overlay_field, overlay_handler, value::parse_dn};
+use ironbark_config::{
+    Form, Setting, SettingError, SettingLevel, Statement, overlay_field, overlay_handler, value::parse_dn,
+};
 use ironbark_model::{
     Filter, PosixRegex, Schema,
     filter::MAX_DEPTH,
@@ -9,7 +11,7 @@ use ironbark_model::{
 
 use super::settings::{Condition, ConstraintConfig, ConstraintSetting, EntryUrl};
 
-const CONSTRAINT: Level = Level::Overlay("constraint");
+const CONSTRAINT: SettingLevel = SettingLevel::Overlay("constraint");
 
 pub(super) const ROWS: &[Setting] = &[
     Setting::new(CONSTRAINT, &["constraint_attribute"], &["olcConstraintAttribute"])

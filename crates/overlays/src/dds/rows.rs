@@ -1,13 +1,13 @@
 //! Rows of slapo-dds(5).
 
 use ironbark_config::{
-    Form, Level, Setting, SettingError, Statement, overlay_field, overlay_handler,
+    Form, Setting, SettingError, SettingLevel, Statement, overlay_field, overlay_handler,
     value::{parse_span, span_text},
 };
 
 use super::settings::{DAY_S, DdsConfig, MAX_TTL_S};
 
-const DDS: Level = Level::Overlay("dds");
+const DDS: SettingLevel = SettingLevel::Overlay("dds");
 
 /// The names of a span's setting.
 const fn span(keyword: &'static [&'static str], attribute: &'static [&'static str], oid: &'static str) -> Setting {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_config::{
-    Form, Level, Operations, Setting, SettingError, Statement,
+    Form, Operations, Setting, SettingError, SettingLevel, Statement,
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor, OverlaySettings},
     overlay_handler,
 };
@@ -66,24 +66,26 @@ const NAMES: [(&str, Operations); 8] = [
     ("search", Operations::SEARCH),
 ];
 
-const ROWS: &[Setting] = &[Setting::new(Level::Overlay("denyop"), &["denyop"], &["olcDenyOp"])
-    .olc("+101", Form::Texts)
-    .takes("<operation>[,<operation>...]", "")
-    .does(
-        "Names operations that are refused: `add`, `bind`, `compare`, `delete`, `extended`, `modify`, `modrdn`, \
+const ROWS: &[Setting] = &[
+    Setting::new(SettingLevel::Overlay("denyop"), &["denyop"], &["olcDenyOp"])
+        .olc("+101", Form::Texts)
+        .takes("<operation>[,<operation>...]", "")
+        .does(
+            "Names operations that are refused: `add`, `bind`, `compare`, `delete`, `extended`, `modify`, `modrdn`, \
              `search`. `unbind` is accepted and changes nothing: an unbind has no answer that could refuse it. May be \
              given more than once.",
-    )
-    .since("2.3")
-    .like(&["add,delete", "search"])
-    .obeyed(overlay_handler!(DenyOpConfig, add, |settings, _| {
-        let denied = NAMES
-            .iter()
-            .filter(|(_, operation)| settings.denied.contains(*operation));
-        let mut names: Vec<_> = denied.map(|(name, _)| (*name).to_owned()).collect();
-        names.extend(settings.names_unbind.then(|| UNBIND.to_owned()));
-        names
-    }))];
+        )
+        .since("2.3")
+        .like(&["add,delete", "search"])
+        .obeyed(overlay_handler!(DenyOpConfig, add, |settings, _| {
+            let denied = NAMES
+                .iter()
+                .filter(|(_, operation)| settings.denied.contains(*operation));
+            let mut names: Vec<_> = denied.map(|(name, _)| (*name).to_owned()).collect();
+            names.extend(settings.names_unbind.then(|| UNBIND.to_owned()));
+            names
+        })),
+];
 
 const UNBIND: &str = "unbind";
 

@@ -1,14 +1,14 @@
 //! Rows of overlay dna. Their names are those of 389 Directory Server's attributes.
 
 use ironbark_config::{
-    Form, Level, OWN, Setting, SettingError, Statement, overlay_handler,
+    Form, OWN, Setting, SettingError, SettingLevel, Statement, overlay_handler,
     value::{parse_dn, parse_u64},
 };
 use ironbark_model::{Dn, Filter, filter::MAX_DEPTH};
 
 use super::settings::{DnaConfig, MOST};
 
-const DNA: Level = Level::Overlay("dna");
+const DNA: SettingLevel = SettingLevel::Overlay("dna");
 
 /// A number of at least `$least`.
 macro_rules! number {

@@ -3,7 +3,7 @@
 use std::{ops::ControlFlow, sync::Arc};
 
 use ironbark_config::{
-    Form, Level, Setting, SettingError, Statement,
+    Form, Setting, SettingError, SettingLevel, Statement,
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor, OverlaySettings},
     overlay_handler,
 };
@@ -34,7 +34,7 @@ pub(crate) const ROW: Row = Row {
 };
 
 const ROWS: &[Setting] = &[Setting::new(
-    Level::Overlay("dyngroup"),
+    SettingLevel::Overlay("dyngroup"),
     &["attrpair"],
     &["olcDynGroupAttrPair", "olcDGAttrPair"],
 )

@@ -1,10 +1,10 @@
 //! Rows of slapo-dynlist(5).
 
-use ironbark_config::{Form, Level, Setting, SettingError, Statement, overlay_field, overlay_handler};
+use ironbark_config::{Form, Setting, SettingError, SettingLevel, Statement, overlay_field, overlay_handler};
 
 use super::settings::{DynlistConfig, SetSetting};
 
-const DYNLIST: Level = Level::Overlay("dynlist");
+const DYNLIST: SettingLevel = SettingLevel::Overlay("dynlist");
 
 pub(super) const ROWS: &[Setting] = &[
     Setting::new(

@@ -1,7 +1,7 @@
 //! Rows of slapo-homedir(5).
 
 use ironbark_config::{
-    Form, Level, Setting, SettingError, Statement, overlay_field, overlay_handler, reader::quote_value,
+    Form, Setting, SettingError, SettingLevel, Statement, overlay_field, overlay_handler, reader::quote_value,
 };
 
 use super::{
@@ -9,7 +9,7 @@ use super::{
     settings::{DeleteStyle, HomedirConfig},
 };
 
-const HOMEDIR: Level = Level::Overlay("homedir");
+const HOMEDIR: SettingLevel = SettingLevel::Overlay("homedir");
 
 pub(super) const ROWS: &[Setting] = &[
     Setting::new(HOMEDIR, &["homedir-skeleton-path"], &["olcSkeletonPath"])

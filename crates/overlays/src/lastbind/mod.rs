@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ironbark_config::{
-    Form, Level, Setting, SettingError,
+    Form, Setting, SettingError, SettingLevel,
     overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
 };
 use ironbark_directory::{
@@ -38,7 +38,7 @@ pub(crate) const ROW: Row = Row {
     make: |_, schema| make(schema),
 };
 
-const LASTBIND: Level = Level::Overlay("lastbind");
+const LASTBIND: SettingLevel = SettingLevel::Overlay("lastbind");
 
 const ROWS: &[Setting] = &[
     Setting::new(LASTBIND, &["lastbind_forward_updates"], &["olcLastBindForwardUpdates"])

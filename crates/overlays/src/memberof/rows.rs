@@ -1,13 +1,13 @@
 //! Settings of slapo-memberof(5).
 
 use ironbark_config::{
-    Form, Level, OWN, Setting, SettingError, Statement, overlay_field, overlay_handler, value::parse_u32,
+    Form, OWN, Setting, SettingError, SettingLevel, Statement, overlay_field, overlay_handler, value::parse_u32,
 };
 
 use super::settings::{Dangling, MemberofConfig};
 use crate::names::name_attribute;
 
-const MEMBEROF: Level = Level::Overlay("memberof");
+const MEMBEROF: SettingLevel = SettingLevel::Overlay("memberof");
 
 const DANGLING: &[(&str, Dangling)] = &[
     ("ignore", Dangling::Ignore),

@@ -1,11 +1,11 @@
 //! Rows of slapo-nestgroup(5).
 
-use ironbark_config::{Form, Level, Setting, overlay_handler, value::parse_dn};
+use ironbark_config::{Form, Setting, SettingLevel, overlay_handler, value::parse_dn};
 
 use super::settings::NestgroupConfig;
 use crate::names::name_attribute;
 
-const NESTGROUP: Level = Level::Overlay("nestgroup");
+const NESTGROUP: SettingLevel = SettingLevel::Overlay("nestgroup");
 
 pub(super) const ROWS: &[Setting] = &[
     Setting::new(NESTGROUP, &["nestgroup-member"], &["olcNestGroupMember"])

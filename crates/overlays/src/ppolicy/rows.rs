@@ -1,7 +1,7 @@
 //! Settings of slapo-ppolicy(5), and of our own checks of password quality.
 
 use ironbark_config::{
-    Form, Level, OWN, Setting, SettingError, Statement, overlay_field, overlay_handler,
+    Form, OWN, Setting, SettingError, SettingLevel, Statement, overlay_field, overlay_handler,
     value::{Value as _, bool_text, parse_bool, parse_dn, parse_u32},
 };
 use ironbark_model::Schema;
@@ -11,7 +11,7 @@ use super::{
     settings::{PolicyRule, PpolicyConfig},
 };
 
-const PPOLICY: Level = Level::Overlay("ppolicy");
+const PPOLICY: SettingLevel = SettingLevel::Overlay("ppolicy");
 
 /// A switch that is on without an argument.
 macro_rules! switch {

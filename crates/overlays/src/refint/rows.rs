@@ -1,13 +1,13 @@
 //! Settings of slapo-refint(5).
 
 use ironbark_config::{
-    Form, Level, OWN, Setting, SettingError, Statement, overlay_field, overlay_handler, value::Value as _,
+    Form, OWN, Setting, SettingError, SettingLevel, Statement, overlay_field, overlay_handler, value::Value as _,
 };
 use ironbark_model::{Dn, syntax::oid};
 
 use super::settings::RefintConfig;
 
-const REFINT: Level = Level::Overlay("refint");
+const REFINT: SettingLevel = SettingLevel::Overlay("refint");
 
 pub(super) const ROWS: &[Setting] = &[
     Setting::new(REFINT, &["refint_attributes"], &["olcRefintAttribute"])

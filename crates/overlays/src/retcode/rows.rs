@@ -2,13 +2,13 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ironbark_config::{
-    Form, Level, Operations, Setting, SettingError, Statement, overlay_handler,
+    Form, Operations, Setting, SettingError, SettingLevel, Statement, overlay_handler,
     value::{bool_text, parse_bool, parse_dn},
 };
 
 use super::settings::{Closes, Item, Notice, RetcodeConfig, parse_code};
 
-const RETCODE: Level = Level::Overlay("retcode");
+const RETCODE: SettingLevel = SettingLevel::Overlay("retcode");
 
 pub(super) const ROWS: &[Setting] = &[
     Setting::new(RETCODE, &["retcode-parent"], &["olcRetcodeParent"])

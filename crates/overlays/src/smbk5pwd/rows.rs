@@ -1,6 +1,8 @@
 //! The settings of overlay smbk5pwd and their rows.
 
-use ironbark_config::{Form, Level, Setting, SettingError, Statement, overlay::OverlaySettings, overlay_handler};
+use ironbark_config::{
+    Form, Setting, SettingError, SettingLevel, Statement, overlay::OverlaySettings, overlay_handler,
+};
 
 /// What follows a change of password.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -30,7 +32,7 @@ impl Smbk5pwdConfig {
 
 const NAMES: [(&str, Account); 2] = [("samba", Account::Samba), ("shadow", Account::Shadow)];
 
-const SMBK5PWD: Level = Level::Overlay("smbk5pwd");
+const SMBK5PWD: SettingLevel = SettingLevel::Overlay("smbk5pwd");
 
 /// A number of seconds.
 macro_rules! seconds {

@@ -1,12 +1,12 @@
 //! Rows of overlay sock.
 
 use ironbark_backends::sock::rows::{add_extensions, set_socket};
-use ironbark_config::{Form, Level, Setting, SettingError, Statement, overlay_handler};
+use ironbark_config::{Form, Setting, SettingError, SettingLevel, Statement, overlay_handler};
 use ironbark_model::PosixRegex;
 
 use super::settings::{Named, SockOverlayConfig, Words};
 
-const SOCK: Level = Level::Overlay("sock");
+const SOCK: SettingLevel = SettingLevel::Overlay("sock");
 
 pub(super) const ROWS: &[Setting] = &[
     Setting::new(SOCK, &["socketpath"], &["olcDbSocketPath"])

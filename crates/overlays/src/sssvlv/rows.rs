@@ -1,10 +1,10 @@
 //! Settings of slapo-sssvlv(5).
 
-use ironbark_config::{Form, Level, Setting, overlay_field};
+use ironbark_config::{Form, Setting, SettingLevel, overlay_field};
 
 use super::settings::SssvlvConfig;
 
-const SSSVLV: Level = Level::Overlay("sssvlv");
+const SSSVLV: SettingLevel = SettingLevel::Overlay("sssvlv");
 
 pub(super) const ROWS: &[Setting] = &[
     Setting::new(SSSVLV, &["sssvlv-max"], &["olcSssVlvMax"])

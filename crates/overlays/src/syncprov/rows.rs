@@ -1,10 +1,10 @@
 //! Settings of slapo-syncprov(5).
 
-use ironbark_config::{Form, Level, Setting, overlay_field};
+use ironbark_config::{Form, Setting, SettingLevel, overlay_field};
 
 use super::settings::SyncprovConfig;
 
-const SYNCPROV: Level = Level::Overlay("syncprov");
+const SYNCPROV: SettingLevel = SettingLevel::Overlay("syncprov");
 
 pub(super) const ROWS: &[Setting] = &[
     Setting::new(SYNCPROV, &["syncprov-checkpoint"], &["olcSpCheckpoint"])

@@ -1,7 +1,7 @@
 //! Settings of slapo-unique(5).
 
 use ironbark_config::{
-    Form, Level, Setting, SettingError, Statement, overlay_handler,
+    Form, Setting, SettingError, SettingLevel, Statement, overlay_handler,
     value::{Value as _, bool_text, parse_bool, parse_dn},
 };
 use ironbark_model::{
@@ -12,7 +12,7 @@ use ironbark_model::{
 
 use super::settings::{Legacy, UniqueConfig, UniqueDomain, UniqueUri};
 
-const UNIQUE: Level = Level::Overlay("unique");
+const UNIQUE: SettingLevel = SettingLevel::Overlay("unique");
 
 pub(super) const ROWS: &[Setting] = &[
     Setting::new(UNIQUE, &["unique_base"], &["olcUniqueBase"])

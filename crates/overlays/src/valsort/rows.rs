@@ -1,11 +1,11 @@
 //! Rows of slapo-valsort(5).
 
-use ironbark_config::{Form, Level, Setting, SettingError, Statement, overlay_handler, value::parse_dn};
+use ironbark_config::{Form, Setting, SettingError, SettingLevel, Statement, overlay_handler, value::parse_dn};
 use ironbark_model::syntax::oid;
 
 use super::settings::{ORDERS, Order, RuleSetting, ValsortConfig};
 
-const VALSORT: Level = Level::Overlay("valsort");
+const VALSORT: SettingLevel = SettingLevel::Overlay("valsort");
 
 pub(super) const ROWS: &[Setting] = &[Setting::new(VALSORT, &["valsort-attr"], &["olcValSortAttr"])
     .olc("3.5.1", Form::Texts)

@@ -295,7 +295,7 @@ impl ConfigCluster {
 
 #[cfg(test)]
 mod tests {
-    use ironbark_config::{Memory, olc::render};
+    use ironbark_config::{MemoryFiles, olc::render};
     use ironbark_overlays::registry;
     use ironbark_store::change::Position;
 
@@ -303,7 +303,7 @@ mod tests {
 
     fn tree(limit: u32) -> Tree {
         let text = format!("sizelimit {limit}\ndatabase config\n");
-        render(&ironbark_config::load("slapd.conf", &Memory::file("slapd.conf", text), &registry()).unwrap())
+        render(&ironbark_config::load("slapd.conf", &MemoryFiles::file("slapd.conf", text), &registry()).unwrap())
     }
 
     fn place(sequence: u64) -> ClusterLogPlace {

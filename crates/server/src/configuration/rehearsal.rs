@@ -1,6 +1,6 @@
 //! What a start would do, without doing it: slaptest's question.
 
-use ironbark_config::{Configuration, DatabaseConfig, GlobalConfig, SettingError, database::EntryPlace};
+use ironbark_config::{DatabaseConfig, GlobalConfig, LoadedConfiguration, SettingError, database::EntryPlace};
 use ironbark_directory::Appraisal;
 
 use super::source::Loaded;
@@ -48,7 +48,7 @@ pub fn missing_folder(global: &GlobalConfig) -> Option<String> {
 }
 
 /// Overlays and databases without files.
-fn parts(configuration: &Configuration) -> Result<(), ironbark_directory::OpenError> {
+fn parts(configuration: &LoadedConfiguration) -> Result<(), ironbark_directory::OpenError> {
     let schema = &configuration.schema;
     let served = |settings: &&DatabaseConfig| !settings.disabled;
     for settings in configuration.databases.iter().filter(served) {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ironbark_config::{
-    Configuration, Disk,
+    Disk, LoadedConfiguration,
     olc::{self, Folder, Stamps, Tree},
 };
 use ironbark_directory::stamp::StampGenerator;
@@ -17,7 +17,7 @@ use crate::options::{DEFAULT_CONFIG_DIRECTORY, DEFAULT_CONFIG_FILE};
 #[derive(Debug)]
 pub struct Loaded {
     /// The configuration.
-    pub configuration: Configuration,
+    pub configuration: LoadedConfiguration,
     /// The same as cn=config shows it.
     pub tree: Tree,
     /// Where changes are kept. `None`: they last as long as the server.

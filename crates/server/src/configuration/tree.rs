@@ -262,23 +262,23 @@ fn modifications(schema: &Schema, asked: &[Modification]) -> Result<Vec<olc::Att
 }
 
 /// A change of a provider's log in the form that the tree takes.
-fn of_log(schema: &Schema, logged: &TreeLogged) -> Result<olc::Logged, OperationError> {
+fn of_log(schema: &Schema, logged: &TreeLogged) -> Result<olc::OlcLogEntry, OperationError> {
     let change = match &logged.change {
-        TreeChange::Add(entry) => olc::LoggedChange::Add(entry.clone()),
-        TreeChange::Delete { dn } => olc::LoggedChange::Delete { dn: dn.clone() },
+        TreeChange::Add(entry) => olc::OlcLogOperation::Add(entry.clone()),
+        TreeChange::Delete { dn } => olc::OlcLogOperation::Delete { dn: dn.clone() },
         TreeChange::Modify {
             dn,
             modifications: asked,
-        } => olc::LoggedChange::Modify {
+        } => olc::OlcLogOperation::Modify {
             dn: dn.clone(),
             modifications: modifications(schema, asked)?,
         },
-        TreeChange::ModifyDn { dn, new_rdn, .. } => olc::LoggedChange::ModifyDn {
+        TreeChange::ModifyDn { dn, new_rdn, .. } => olc::OlcLogOperation::ModifyDn {
             dn: dn.clone(),
             new_rdn: new_rdn.clone(),
         },
     };
-    Ok(olc::Logged {
+    Ok(olc::OlcLogEntry {
         uuid: logged.uuid.clone(),
         csn: logged.csn.text(),
         author: logged.author.clone(),

@@ -3,8 +3,8 @@
 //! It is there once overlay syncprov makes cn=config a provider, or once a provider has told its own.
 
 use ironbark_config::{
-    Configuration, DatabaseConfig,
-    olc::{Node, Tree},
+    DatabaseConfig, LoadedConfiguration,
+    olc::{OlcNode, Tree},
 };
 use ironbark_directory::ChangeAuthor;
 use ironbark_store::{ContextVector, Csn};
@@ -12,7 +12,12 @@ use ironbark_store::{ContextVector, Csn};
 const ATTRIBUTE: &str = "contextCSN";
 
 /// Writes down that a tree has been changed: here, or by what a provider has sent (`came`: its CSNs).
-pub(crate) fn advance(tree: &mut Tree, configuration: &Configuration, by: &ChangeAuthor<'_>, came: Option<&[Csn]>) {
+pub(crate) fn advance(
+    tree: &mut Tree,
+    configuration: &LoadedConfiguration,
+    by: &ChangeAuthor<'_>,
+    came: Option<&[Csn]>,
+) {
     let mut vector = of_tree(tree);
     let provides = provides(configuration);
     let stamp = Csn::parse(by.stamp.csn.as_bytes());
@@ -57,13 +62,13 @@ fn put(tree: &mut Tree, vector: &ContextVector) {
 }
 
 /// The CSNs of all entries.
-fn csns(node: &Node) -> Box<dyn Iterator<Item = Csn> + '_> {
+fn csns(node: &OlcNode) -> Box<dyn Iterator<Item = Csn> + '_> {
     let own = node.texts("entryCSN").filter_map(|csn| Csn::parse(csn.as_bytes()));
     Box::new(own.chain(node.children.iter().flat_map(csns)))
 }
 
 /// Whether cn=config is to be a provider.
-fn provides(configuration: &Configuration) -> bool {
+fn provides(configuration: &LoadedConfiguration) -> bool {
     has_overlay(&configuration.config)
 }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use ironbark_config::{CrlCheck, SettingError, TlsConfig, VerifyClient};
+use ironbark_config::{ClientCrlCheck, SettingError, TlsConfig, VerifyClient};
 use ironbark_tls::{PeerRole, Revocation, SCHEMES, Trust, TrustError, verify_tls12_signature, verify_tls13_signature};
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme,
@@ -34,9 +34,9 @@ impl Clients {
             return Ok(Self::NotAsked);
         }
         let revocation = match settings.crl_check {
-            CrlCheck::None => Revocation::IfListed,
-            CrlCheck::Peer => Revocation::Own,
-            CrlCheck::All => Revocation::All,
+            ClientCrlCheck::None => Revocation::IfListed,
+            ClientCrlCheck::Peer => Revocation::Own,
+            ClientCrlCheck::All => Revocation::All,
         };
         let lists = (revocation, &material.revocations[..]);
         let trust = Trust::new(PeerRole::Client, &material.authorities, lists, settings.is_strict);

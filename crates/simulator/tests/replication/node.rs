@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use ironbark_config::Configuration;
+use ironbark_config::LoadedConfiguration;
 use ironbark_directory::{NamingContext, run_errand};
 use ironbark_overlays::accesslog::Purging;
 use ironbark_runtime::ManualClock;
@@ -72,8 +72,8 @@ pub(crate) struct Kind {
 }
 
 /// The configuration of a kind. Making it is most of what a short run costs.
-fn configuration(kind: Kind) -> Configuration {
-    static PARSED: [[[OnceLock<Configuration>; MOST_PROVIDERS + 1]; 3]; 2] =
+fn configuration(kind: Kind) -> LoadedConfiguration {
+    static PARSED: [[[OnceLock<LoadedConfiguration>; MOST_PROVIDERS + 1]; 3]; 2] =
         [const { [const { [const { OnceLock::new() }; MOST_PROVIDERS + 1] }; 3] }; 2];
     let Kind {
         providers,

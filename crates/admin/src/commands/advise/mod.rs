@@ -3,7 +3,7 @@
 mod report;
 
 use clap::Args;
-use ironbark_advisor::index::{self, DatabaseStatistics, Index, Kind, SearchStatistics, Term};
+use ironbark_advisor::index::{self, DatabaseStatistics, Index, IndexType, SearchStatistics, Term};
 use ironbark_client::{Client, Search, SearchEntry};
 use ironbark_ldap_proto::{Filter, ResultCode, Scope};
 
@@ -123,7 +123,7 @@ fn term(text: &str) -> Option<(Term, bool)> {
     let (attribute, kind, outcome) = (words.next()?, words.next()?, words.next()?);
     let term = Term {
         attribute: attribute.to_owned(),
-        kind: Kind::of_match(kind)?,
+        kind: IndexType::of_match(kind)?,
     };
     Some((term, outcome == "indexed"))
 }

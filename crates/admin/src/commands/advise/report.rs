@@ -106,7 +106,7 @@ fn unused(text: &mut String, database: &DatabaseStatistics) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ironbark_advisor::index::{Index, Kind, SearchStatistics, Term, advise};
+    use ironbark_advisor::index::{Index, IndexType, SearchStatistics, Term, advise};
 
     #[test]
     fn advice_has_both_forms_of_configuration() {
@@ -125,8 +125,8 @@ mod tests {
             searches: vec![SearchStatistics {
                 filter: "(|(sn=?)(mail=*?*))".to_owned(),
                 terms: vec![
-                    (term("sn", Kind::Equality), false),
-                    (term("mail", Kind::Substring), false),
+                    (term("sn", IndexType::Equality), false),
+                    (term("mail", IndexType::Substring), false),
                 ],
                 searches: 4,
                 candidates: Some(4_000),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ironbark_advisor::{Class, Finding, Place};
+use ironbark_advisor::{Finding, FindingClass, FindingPlace};
 use ironbark_config::parts::{Part, PartKind, module_name};
 
 use super::{Report, start::Start};
@@ -70,16 +70,17 @@ fn obstacles(report: &Report<'_>) -> Vec<String> {
 }
 
 fn differences(report: &Report<'_>) -> Vec<String> {
-    let is_one = |finding: &&Finding| !finding.blocks && matches!(finding.class, Class::Unknown | Class::Ignored);
+    let is_one =
+        |finding: &&Finding| !finding.blocks && matches!(finding.class, FindingClass::Unknown | FindingClass::Ignored);
     report.findings.iter().filter(is_one).map(line).collect()
 }
 
 /// A finding without line breaks.
 fn line(finding: &Finding) -> String {
     let place = match &finding.place {
-        Place { dn: Some(dn), .. } => dn.clone(),
-        Place { file, line: 0, .. } => file.clone(),
-        Place { file, line, .. } => format!("{file}:{line}"),
+        FindingPlace { dn: Some(dn), .. } => dn.clone(),
+        FindingPlace { file, line: 0, .. } => file.clone(),
+        FindingPlace { file, line, .. } => format!("{file}:{line}"),
     };
     let advice = match finding.advice.as_str() {
         "" => String::new(),
@@ -200,7 +201,7 @@ fn list(head: &str, lines: &[String], text: &mut String) {
 
 /// What is as it was: no part of the verdict, but worth a look.
 fn remarks(report: &Report<'_>, text: &mut String) {
-    let classes = [Class::Unsafe, Class::Missing, Class::Old];
+    let classes = [FindingClass::Unsafe, FindingClass::Missing, FindingClass::Old];
     let counted = classes.map(|class| (report.findings.count(class), class.name()));
     let counted: Vec<String> = counted
         .iter()

@@ -9,7 +9,7 @@
 use std::{fs, io::ErrorKind, time::Duration};
 
 use ironbark_cluster::Overview;
-use ironbark_config::{Configuration, cluster::ClusterConfig};
+use ironbark_config::{LoadedConfiguration, cluster::ClusterConfig};
 use ironbark_directory::open;
 use ironbark_model::{Dn, Schema};
 use ironbark_runtime::Clock;
@@ -180,13 +180,13 @@ fn is_first(start: &Start, cluster: &Cluster) -> bool {
     })
 }
 
-fn configuration(start: &Start) -> Result<Configuration, String> {
+fn configuration(start: &Start) -> Result<LoadedConfiguration, String> {
     let loaded = ironbark_server::load_configuration(None, Some(&start.layout.config))?;
     Ok(loaded.configuration)
 }
 
 /// Where the database is, and whether it has taken part in a log.
-fn place(start: &Start, configuration: &Configuration) -> Result<(ClusterLogPlace, bool), String> {
+fn place(start: &Start, configuration: &LoadedConfiguration) -> Result<(ClusterLogPlace, bool), String> {
     let suffix = dn(start, &configuration.schema)?;
     let position = configuration.database_holding(&suffix);
     let Some(settings) = position.and_then(|at| configuration.databases.get(at)) else {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write as _, io, path::Path};
 
 use ironbark_config::{
-    Configuration, Disk, FileSource,
+    Disk, FileSource, LoadedConfiguration,
     olc::{self, Tree},
 };
 use ironbark_overlays::registry;
@@ -48,7 +48,7 @@ pub(super) struct Source<'s> {
 ///
 /// # Errors
 /// What is wrong with a value. The line is of a text that the user does not know, so it is left out.
-pub(super) fn load(source: &Source<'_>, phase: Phase) -> Result<(Configuration, Tree), String> {
+pub(super) fn load(source: &Source<'_>, phase: Phase) -> Result<(LoadedConfiguration, Tree), String> {
     let files = Files(text(source, phase)?);
     let configuration = ironbark_config::load(NAME, &files, &registry()).map_err(|error| {
         let text = error.to_string();

@@ -2,7 +2,7 @@
 //!
 //! Three trees: what was wanted, what is wanted, and what is. An attribute that is wanted as before is left as it is.
 
-use ironbark_config::olc::{self, AttributeChange, AttributeChangeKind, Folder, Kind, Node, Tree};
+use ironbark_config::olc::{self, AttributeChange, AttributeChangeKind, Folder, OlcKind, OlcNode, Tree};
 use ironbark_model::{Attribute, Dn, Entry, Schema};
 use ironbark_overlays::registry;
 use ironbark_server::{new_stamps, stamp};
@@ -48,7 +48,7 @@ pub(super) fn apply(wish: &Wish<'_>, layout: &Layout) -> Result<Vec<String>, Str
 struct Keyed<'t> {
     key: String,
     dn: String,
-    node: &'t Node,
+    node: &'t OlcNode,
 }
 
 /// The nodes that variables are about.
@@ -57,8 +57,8 @@ fn keyed(tree: &Tree) -> Vec<Keyed<'_>> {
     for (dn, node) in tree.walk() {
         let above = || dn.split_once(',').map(|(_, above)| above);
         let key = match node.kind() {
-            Some(Kind::Global) => Some("config".to_owned()),
-            Some(Kind::Database) => {
+            Some(OlcKind::Global) => Some("config".to_owned()),
+            Some(OlcKind::Database) => {
                 let suffix = node.texts("olcSuffix").next().unwrap_or_default();
                 Some(format!(
                     "{}:{}",
@@ -66,7 +66,7 @@ fn keyed(tree: &Tree) -> Vec<Keyed<'_>> {
                     suffix.to_ascii_lowercase().replace(", ", ",")
                 ))
             }
-            Some(Kind::Overlay) => {
+            Some(OlcKind::Overlay) => {
                 let database = above().and_then(|above| found.iter().find(|one| one.dn == above));
                 database.map(|database| format!("{}/{}", database.key, unnumbered(&node.name)))
             }
@@ -103,7 +103,7 @@ impl Changes<'_> {
         }
         // A database stays, because its entries would go with it.
         let gone = |one: &&Keyed<'_>| {
-            one.node.kind() == Some(Kind::Overlay) && !wanted.iter().any(|other| other.key == one.key)
+            one.node.kind() == Some(OlcKind::Overlay) && !wanted.iter().any(|other| other.key == one.key)
         };
         for one in former.iter().filter(gone) {
             self.delete(one)?;
@@ -112,7 +112,7 @@ impl Changes<'_> {
     }
 
     /// Name and node of what is there.
-    fn find(&self, key: &str) -> Option<(String, Node)> {
+    fn find(&self, key: &str) -> Option<(String, OlcNode)> {
         let nodes = keyed(&self.tree);
         let found = nodes.into_iter().find(|one| one.key == key)?;
         Some((found.dn, found.node.clone()))
@@ -206,8 +206,8 @@ const OPERATIONAL: &[&str] = &[
 ];
 
 /// The attributes of two nodes that can be compared.
-fn attribute_names<'n>(one: &'n Node, other: &'n Node) -> Vec<&'n str> {
-    let is_compared = |node: &Node, name: &str| {
+fn attribute_names<'n>(one: &'n OlcNode, other: &'n OlcNode) -> Vec<&'n str> {
+    let is_compared = |node: &OlcNode, name: &str| {
         !OPERATIONAL.contains(&name)
             && !matches!(name, "objectClass" | "olcConfigDir" | "olcConfigFile")
             && name != node.naming

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
-use ironbark_advisor::index::{DatabaseStatistics, Index, Kind, SearchStatistics, Term, lines, proposals, words};
+use ironbark_advisor::index::{DatabaseStatistics, Index, IndexType, SearchStatistics, Term, lines, proposals, words};
 use ironbark_config::{DatabaseConfig, database::IndexKinds};
 use ironbark_directory::filter_without_values;
 use ironbark_model::{CompiledFilter, Filter, Schema, attribute_description::DescriptionError, filter::FilterStep};
@@ -69,14 +69,14 @@ pub(super) fn indexes(
     let can_have = |term: &Term| {
         let found = schema.find_attribute_type(term.attribute.as_bytes());
         found.is_some_and(|found| match term.kind {
-            Kind::Equality | Kind::Approximate => found.equality.is_some(),
-            Kind::Substring => found.substrings.is_some(),
-            Kind::Presence => true,
+            IndexType::Equality | IndexType::Approximate => found.equality.is_some(),
+            IndexType::Substring => found.substrings.is_some(),
+            IndexType::Presence => true,
         })
     };
     let terms = plan.terms().filter_map(|term| {
         let attribute = schema.attribute_type(term.attribute).name().to_owned();
-        let kind = Kind::of_match(term.kind.word())?;
+        let kind = IndexType::of_match(term.kind.word())?;
         Some((Term { attribute, kind }, term.indexed))
     });
     let terms: Vec<(Term, bool)> = terms.filter(|(term, indexed)| *indexed || can_have(term)).collect();
@@ -108,10 +108,10 @@ pub(super) fn indexes(
 /// The indexes of a database that whole attributes have.
 fn existing(settings: &DatabaseConfig) -> Vec<Index> {
     let kinds = [
-        (IndexKinds::EQUALITY, Kind::Equality),
-        (IndexKinds::SUBSTRINGS, Kind::Substring),
-        (IndexKinds::APPROXIMATE, Kind::Approximate),
-        (IndexKinds::PRESENCE, Kind::Presence),
+        (IndexKinds::EQUALITY, IndexType::Equality),
+        (IndexKinds::SUBSTRINGS, IndexType::Substring),
+        (IndexKinds::APPROXIMATE, IndexType::Approximate),
+        (IndexKinds::PRESENCE, IndexType::Presence),
     ];
     let mut found = BTreeSet::new();
     for setting in &settings.mdb.indexes {

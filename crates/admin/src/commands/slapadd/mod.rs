@@ -527,7 +527,7 @@ fn refused_text(refused: &Refused) -> String {
 mod tests {
     use std::{io::Write as _, path::Path};
 
-    use ironbark_config::Memory;
+    use ironbark_config::MemoryFiles;
     use ironbark_runtime::listen_for_tools;
 
     use super::*;
@@ -544,7 +544,7 @@ mod tests {
             below.display(),
             above.display()
         );
-        let source = Memory::file("slapd.conf", text);
+        let source = MemoryFiles::file("slapd.conf", text);
         let chosen = Chosen {
             configuration: ironbark_config::load("slapd.conf", &source, &ironbark_overlays::registry()).unwrap(),
             positions: vec![1, 0],

@@ -13,7 +13,7 @@ use std::{
 };
 
 use ironbark_config::{
-    Configuration, DatabaseConfig, EnvironmentFlags, Restrict, SettingError, overlay::OverlayConfig,
+    DatabaseConfig, EnvironmentFlags, LoadedConfiguration, Restrict, SettingError, overlay::OverlayConfig,
 };
 use ironbark_directory::{Factories, OpenOptions, Service, open, overlay::Overlay};
 use ironbark_ldap_proto::{
@@ -195,7 +195,7 @@ fn open_here(options: &Options, settings: &LoadOptions, chosen: &Chosen) -> Resu
 }
 
 /// The chosen databases without the settings that refuse writes of clients, and the databases of their logs.
-fn for_tool(chosen: &Chosen, options: &Options) -> Configuration {
+fn for_tool(chosen: &Chosen, options: &Options) -> LoadedConfiguration {
     let mut configuration = chosen.configuration.clone();
     configuration.databases = chosen.databases().map(|(_, database)| database.clone()).collect();
     for database in &mut configuration.databases {

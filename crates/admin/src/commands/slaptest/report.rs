@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ironbark_advisor::{Class, Finding, Findings, Place};
+use ironbark_advisor::{Finding, FindingClass, FindingPlace, Findings};
 use serde_json::{Value, json};
 
 /// A line for each finding, and the summary.
@@ -12,7 +12,7 @@ pub(in crate::commands) fn text(findings: &Findings) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}", clean(&line(finding)));
     }
-    let counts = Class::ALL.map(|class| (class.name(), findings.count(class)));
+    let counts = FindingClass::ALL.map(|class| (class.name(), findings.count(class)));
     let counted: Vec<_> = counts
         .iter()
         .filter(|(_, count)| *count > 0)
@@ -35,7 +35,7 @@ pub(in crate::commands) fn text(findings: &Findings) -> String {
 /// One JSON object.
 pub(super) fn json(findings: &Findings) -> String {
     let objects: Vec<Value> = findings.iter().map(object).collect();
-    let summary: serde_json::Map<String, Value> = Class::ALL
+    let summary: serde_json::Map<String, Value> = FindingClass::ALL
         .iter()
         .map(|class| (class.name().to_owned(), findings.count(*class).into()))
         .collect();
@@ -46,9 +46,9 @@ pub(super) fn json(findings: &Findings) -> String {
 /// `/etc/ldap/slapd.conf:12: unsafe: rootpw: why. What to do.`
 fn line(finding: &Finding) -> String {
     let place = match &finding.place {
-        Place { dn: Some(dn), .. } => dn.clone(),
-        Place { file, line: 0, .. } => file.clone(),
-        Place { file, line, .. } => format!("{file}:{line}"),
+        FindingPlace { dn: Some(dn), .. } => dn.clone(),
+        FindingPlace { file, line: 0, .. } => file.clone(),
+        FindingPlace { file, line, .. } => format!("{file}:{line}"),
     };
     let Finding {
         setting,
@@ -101,11 +101,11 @@ mod tests {
     fn each_finding_is_a_line() {
         let mut findings = Findings::default();
         let mut note = |line, class, reason: &str, advice| {
-            let place = Place::in_file("slapd.conf", line);
+            let place = FindingPlace::in_file("slapd.conf", line);
             findings.note(class, place, "rootpw", reason.to_owned(), advice);
         };
-        note(2, Class::Wrong, "why", "");
-        note(10, Class::Unsafe, "why\n\x1b[31m", "do this");
+        note(2, FindingClass::Wrong, "why", "");
+        note(10, FindingClass::Unsafe, "why\n\x1b[31m", "do this");
         assert_eq!(
             text(&findings),
             "slapd.conf:2: wrong: rootpw: why\n\
@@ -124,8 +124,8 @@ mod tests {
     fn a_finding_that_blocks_says_so() {
         let mut findings = Findings::default();
         findings.add(Finding {
-            class: Class::Unknown,
-            place: Place::in_file("slapd.conf", 0),
+            class: FindingClass::Unknown,
+            place: FindingPlace::in_file("slapd.conf", 0),
             setting: "nothing".to_owned(),
             reason: "why".to_owned(),
             advice: String::new(),

@@ -7,13 +7,13 @@ use ironbark_model::schema::Source;
 use super::OperationRule;
 use crate::{
     Statement,
-    reader::{Memory, read},
+    reader::{MemoryFiles, read},
     test_overlay, test_schema,
 };
 
 fn parse(text: &str) -> Result<String, String> {
     let schema = test_schema::schema();
-    let lines = read("f", &Memory::file("f", format!("restrictop {text}"))).map_err(|error| error.to_string())?;
+    let lines = read("f", &MemoryFiles::file("f", format!("restrictop {text}"))).map_err(|error| error.to_string())?;
     let location = Source {
         file: "f".into(),
         line: 1,

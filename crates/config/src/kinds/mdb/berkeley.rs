@@ -2,10 +2,10 @@
 
 use crate::{
     class::ConfigClass,
-    setting::{Form, Level, Setting},
+    setting::{Form, Setting, SettingLevel},
 };
 
-const MDB: Level = Level::DatabaseOf(&["mdb"]);
+const MDB: SettingLevel = SettingLevel::DatabaseOf(&["mdb"]);
 
 const NO_CACHE: &str = "there is no cache to tune: the kernel's page cache is the only one";
 

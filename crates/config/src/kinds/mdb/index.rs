@@ -6,7 +6,7 @@ use crate::{
     DatabaseConfig, SettingError,
     class::ConfigClass,
     database::index::{IndexKinds, IndexSetting},
-    setting::{Form, Handler, Level::DatabaseOf, Setting},
+    setting::{Form, Handler, Setting, SettingLevel::DatabaseOf},
     statement::Statement,
 };
 

@@ -6,15 +6,14 @@ use crate::{
     database::mdb::{CheckpointInterval, EnvironmentFlags},
     rows::fields::database_field,
     setting::{
-        Form, Handler,
-        Level::{Backend, DatabaseOf},
-        OWN, Setting,
+        Form, Handler, OWN, Setting,
+        SettingLevel::{Backend, DatabaseOf},
     },
     statement::Statement,
     value::{Value, octal_text, parse_bool, parse_u32},
 };
 
-const MDB: crate::setting::Level = DatabaseOf(&["mdb"]);
+const MDB: crate::setting::SettingLevel = DatabaseOf(&["mdb"]);
 
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(MDB, &["maxsize"], &["olcDbMaxSize"])

@@ -6,7 +6,7 @@ use super::{ChangeError, Stamps, check_schema, is_fixed, is_numbered, place, ren
 use crate::{
     olc::{
         index,
-        tree::{Kind, Node, Tree, path_of},
+        tree::{OlcKind, OlcNode, Tree, path_of},
     },
     registry::Registry,
 };
@@ -43,7 +43,7 @@ impl Tree {
         stamps.mark_created(&mut node);
         let at = place(&parent.children, kind, node.index().0);
         parent.children.insert(at, node);
-        if kind != Kind::Schema || !above.is_empty() {
+        if kind != OlcKind::Schema || !above.is_empty() {
             renumber(&mut parent.children, kind);
         }
         Ok(tree)
@@ -59,7 +59,7 @@ impl Tree {
         }
         let mut root = node_of(schema, entry, "cn", "config");
         arrange(registry, &mut root);
-        if root.kind() != Some(Kind::Global) {
+        if root.kind() != Some(OlcKind::Global) {
             return Err(ChangeError::new(
                 ResultCode::OBJECT_CLASS_VIOLATION,
                 "cn=config must be an olcGlobal",
@@ -80,17 +80,17 @@ impl Tree {
             |tree: &Self, naming: &str, name: &str| tree.root.children.iter().any(|child| child.is_named(naming, name));
         let mut missing = Vec::new();
         if !is_there(self, "cn", "schema") {
-            missing.push(Node::new("cn", "schema", &["olcSchemaConfig"], here.clone()));
+            missing.push(OlcNode::new("cn", "schema", &["olcSchemaConfig"], here.clone()));
         }
         if !is_there(self, "olcDatabase", "frontend") {
             let classes = ["olcDatabaseConfig", "olcFrontendConfig"];
-            missing.push(Node::new("olcDatabase", "{-1}frontend", &classes, here.clone()));
+            missing.push(OlcNode::new("olcDatabase", "{-1}frontend", &classes, here.clone()));
         }
         if !is_there(self, "olcDatabase", "config") {
-            missing.push(Node::new("olcDatabase", "{0}config", &["olcDatabaseConfig"], here));
+            missing.push(OlcNode::new("olcDatabase", "{0}config", &["olcDatabaseConfig"], here));
         }
         for node in missing {
-            let kind = node.kind().unwrap_or(Kind::Database);
+            let kind = node.kind().unwrap_or(OlcKind::Database);
             let at = place(&self.root.children, kind, node.index().0);
             self.root.children.insert(at, node);
         }
@@ -106,7 +106,7 @@ impl Tree {
     ///
     /// # Errors
     /// As for [`Tree::add`], except those of the schema.
-    pub(crate) fn place_stored(&mut self, path: &[(String, String)], node: Node) -> Result<(), ChangeError> {
+    pub(crate) fn place_stored(&mut self, path: &[(String, String)], node: OlcNode) -> Result<(), ChangeError> {
         let Some((_, above)) = path.split_last() else {
             return Err(exists());
         };
@@ -118,7 +118,7 @@ impl Tree {
     }
 }
 
-fn stamp(node: &mut Node, schema: &Schema, next: &mut dyn FnMut() -> Stamps) {
+fn stamp(node: &mut OlcNode, schema: &Schema, next: &mut dyn FnMut() -> Stamps) {
     if node.values("entryUUID").is_empty() {
         // A tree that the server itself made fits its schema.
         let _ = check_schema(schema, node, true);
@@ -134,9 +134,9 @@ fn exists() -> ChangeError {
 }
 
 /// The entry as a node, with the requested name.
-fn node_of(schema: &Schema, entry: &Entry, naming: &str, name: &str) -> Node {
+fn node_of(schema: &Schema, entry: &Entry, naming: &str, name: &str) -> OlcNode {
     let named = |dn: &Dn| format!("{} of cn=config", dn.pretty());
-    let mut node = Node {
+    let mut node = OlcNode {
         naming: naming.to_owned(),
         name: name.to_owned(),
         attributes: Vec::new(),
@@ -160,7 +160,7 @@ pub(in crate::olc) fn node_as_sent(
     entry: &Entry,
     naming: &str,
     name: &str,
-) -> Node {
+) -> OlcNode {
     let mut node = node_of(schema, entry, naming, name);
     node.attributes
         .sort_by_key(|(name, _)| !name.eq_ignore_ascii_case("objectClass"));
@@ -176,7 +176,7 @@ pub(in crate::olc) fn node_as_sent(
 }
 
 /// Arranges the attributes in slapd's order: those of the classes, then the others.
-fn arrange(registry: &Registry, node: &mut Node) {
+fn arrange(registry: &Registry, node: &mut OlcNode) {
     let order = registry.order_of(node.texts("objectClass").collect::<Vec<_>>().into_iter());
     let place = |name: &str| {
         if name.eq_ignore_ascii_case("objectClass") {
@@ -190,7 +190,11 @@ fn arrange(registry: &Registry, node: &mut Node) {
 }
 
 /// The kind of the node, if such a node may stand there.
-pub(in crate::olc) fn check_kind_at(parent: &Node, node: &Node, is_below_root: bool) -> Result<Kind, ChangeError> {
+pub(in crate::olc) fn check_kind_at(
+    parent: &OlcNode,
+    node: &OlcNode,
+    is_below_root: bool,
+) -> Result<OlcKind, ChangeError> {
     let Some(kind) = node.kind() else {
         return Err(ChangeError::new(
             ResultCode::OBJECT_CLASS_VIOLATION,
@@ -202,11 +206,11 @@ pub(in crate::olc) fn check_kind_at(parent: &Node, node: &Node, is_below_root: b
         return refuse(&format!("the RDN must be of {}", kind.naming()));
     }
     let may_stand = match kind {
-        Kind::Global => false,
-        Kind::Schema if is_below_root => node.name.eq_ignore_ascii_case("schema"),
-        Kind::Schema => parent.kind() == Some(Kind::Schema),
-        Kind::Overlay => parent.kind() == Some(Kind::Database),
-        Kind::Include | Kind::Module | Kind::Backend | Kind::Database => is_below_root,
+        OlcKind::Global => false,
+        OlcKind::Schema if is_below_root => node.name.eq_ignore_ascii_case("schema"),
+        OlcKind::Schema => parent.kind() == Some(OlcKind::Schema),
+        OlcKind::Overlay => parent.kind() == Some(OlcKind::Database),
+        OlcKind::Include | OlcKind::Module | OlcKind::Backend | OlcKind::Database => is_below_root,
     };
     if !may_stand {
         return refuse("an entry of this class is not allowed there");
@@ -215,7 +219,7 @@ pub(in crate::olc) fn check_kind_at(parent: &Node, node: &Node, is_below_root: b
 }
 
 /// The kind of the node, if it is allowed there.
-fn check_place(parent: &Node, node: &Node, is_below_root: bool) -> Result<Kind, ChangeError> {
+fn check_place(parent: &OlcNode, node: &OlcNode, is_below_root: bool) -> Result<OlcKind, ChangeError> {
     let kind = check_kind_at(parent, node, is_below_root)?;
     let is_taken = if is_numbered(node, is_below_root) {
         is_fixed(node)
@@ -233,8 +237,8 @@ fn check_place(parent: &Node, node: &Node, is_below_root: bool) -> Result<Kind, 
 }
 
 /// As in slapd, a new schema or backend comes behind those that are there.
-fn check_behind(parent: &Node, node: &Node, kind: Kind, wanted: Option<i64>) -> Result<(), ChangeError> {
-    if wanted.is_none() || !matches!(kind, Kind::Schema | Kind::Backend) {
+fn check_behind(parent: &OlcNode, node: &OlcNode, kind: OlcKind, wanted: Option<i64>) -> Result<(), ChangeError> {
+    if wanted.is_none() || !matches!(kind, OlcKind::Schema | OlcKind::Backend) {
         return Ok(());
     }
     let mut siblings = parent.children.iter().filter(|sibling| sibling.kind() == Some(kind));
@@ -247,9 +251,9 @@ fn check_behind(parent: &Node, node: &Node, kind: Kind, wanted: Option<i64>) -> 
 
 /// Gives the node its number, in its name and in the value of its RDN.
 pub(in crate::olc) fn number(
-    parent: &Node,
-    node: &mut Node,
-    kind: Kind,
+    parent: &OlcNode,
+    node: &mut OlcNode,
+    kind: OlcKind,
     is_below_root: bool,
 ) -> Result<(), ChangeError> {
     if !is_numbered(node, is_below_root) {
@@ -258,8 +262,8 @@ pub(in crate::olc) fn number(
     let (wanted, rest) = node.index();
     let rest = rest.to_owned();
     let fixed = match (kind, rest.to_ascii_lowercase().as_str()) {
-        (Kind::Database, "frontend") => Some(-1),
-        (Kind::Database, "config") => Some(0),
+        (OlcKind::Database, "frontend") => Some(-1),
+        (OlcKind::Database, "config") => Some(0),
         _ => None,
     };
     if let Some(number) = fixed {

@@ -3,7 +3,7 @@
 use ironbark_model::{Dn, ResultCode, Schema};
 
 use super::{ChangeError, is_fixed, renumber};
-use crate::olc::tree::{Kind, Tree, path_of};
+use crate::olc::tree::{OlcKind, Tree, path_of};
 
 impl Tree {
     /// The tree without an entry.
@@ -25,7 +25,7 @@ impl Tree {
         let Some(kind) = node.kind() else {
             return Err(needed());
         };
-        if is_fixed(node) || (kind == Kind::Schema && below_root) {
+        if is_fixed(node) || (kind == OlcKind::Schema && below_root) {
             return Err(needed());
         }
         if !node.children.is_empty() {

@@ -4,10 +4,10 @@ use ironbark_model::{Dn, ResultCode, Schema};
 
 use super::{AttributeChange, AttributeChangeKind, ChangeError, Stamps, check_schema, same};
 use crate::{
-    ConfigError, Configuration,
+    ConfigError, LoadedConfiguration,
     olc::{
         index, load_change,
-        tree::{Node, Tree, path_of},
+        tree::{OlcNode, Tree, path_of},
     },
     registry::Registry,
 };
@@ -55,7 +55,7 @@ impl ModifySteps<'_> {
     ///
     /// # Errors
     /// As of [`load_change`], of the first modification that is refused.
-    pub fn load(&self, changed: &Tree, current: &Schema) -> Result<Configuration, ConfigError> {
+    pub fn load(&self, changed: &Tree, current: &Schema) -> Result<LoadedConfiguration, ConfigError> {
         let between = self.modifications.len().saturating_sub(1);
         if between > Self::MOST {
             return load_change(changed, Some(self.former), current);
@@ -87,7 +87,7 @@ pub(in crate::olc) enum Presence {
 pub(in crate::olc) fn apply_all(
     registry: &Registry,
     schema: &Schema,
-    node: &mut Node,
+    node: &mut OlcNode,
     modifications: &[AttributeChange],
     presence: Presence,
 ) -> Result<(), ChangeError> {
@@ -100,7 +100,7 @@ pub(in crate::olc) fn apply_all(
 fn apply(
     registry: &Registry,
     schema: &Schema,
-    node: &mut Node,
+    node: &mut OlcNode,
     modification: &AttributeChange,
     presence: Presence,
 ) -> Result<(), ChangeError> {

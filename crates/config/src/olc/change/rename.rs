@@ -5,7 +5,7 @@ use ironbark_model::{Dn, ResultCode, Schema};
 use super::{ChangeError, Stamps, first_number, is_fixed, is_numbered, renumber};
 use crate::olc::{
     index,
-    tree::{Kind, Tree, path_of},
+    tree::{OlcKind, Tree, path_of},
 };
 
 impl Tree {
@@ -57,7 +57,7 @@ impl Tree {
     }
 }
 
-fn new_number(schema: &Schema, rdn: &Dn, kind: Kind, (naming, rest): (&str, &str)) -> Result<i64, ChangeError> {
+fn new_number(schema: &Schema, rdn: &Dn, kind: OlcKind, (naming, rest): (&str, &str)) -> Result<i64, ChangeError> {
     let violation = || ChangeError::new(ResultCode::NAMING_VIOLATION, "only the number of the RDN can change");
     let assertions = rdn.leaf_assertions(schema);
     let [(description, value)] = assertions.as_slice() else {
@@ -65,7 +65,7 @@ fn new_number(schema: &Schema, rdn: &Dn, kind: Kind, (naming, rest): (&str, &str
     };
     let value = std::str::from_utf8(value).map_err(|_| violation())?;
     let (number, new_rest) = match kind {
-        Kind::Module | Kind::Include => index::split_behind(value),
+        OlcKind::Module | OlcKind::Include => index::split_behind(value),
         _ => index::split(value),
     };
     let is_same =

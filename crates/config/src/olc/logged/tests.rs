@@ -34,8 +34,8 @@ fn dn(text: &str) -> Dn {
     Dn::parse(&load(&tree()).unwrap().schema, text.as_bytes()).unwrap()
 }
 
-fn logged(uuid: &str, number: u32, change: LoggedChange) -> Logged {
-    Logged {
+fn logged(uuid: &str, number: u32, change: OlcLogOperation) -> OlcLogEntry {
+    OlcLogEntry {
         uuid: (!uuid.is_empty()).then(|| uuid.to_owned()),
         csn: csn(number),
         author: Some("cn=there".to_owned()),
@@ -44,31 +44,31 @@ fn logged(uuid: &str, number: u32, change: LoggedChange) -> Logged {
     }
 }
 
-fn modify(uuid: &str, number: u32, name: &str, changes: &[(AttributeChangeKind, &str, &str)]) -> Logged {
+fn modify(uuid: &str, number: u32, name: &str, changes: &[(AttributeChangeKind, &str, &str)]) -> OlcLogEntry {
     let modifications = changes.iter().map(|(kind, attribute, value)| AttributeChange {
         kind: *kind,
         attribute: (*attribute).to_owned(),
         values: vec![value.as_bytes().to_vec()],
     });
     let (dn, modifications) = (dn(name), modifications.collect());
-    logged(uuid, number, LoggedChange::Modify { dn, modifications })
+    logged(uuid, number, OlcLogOperation::Modify { dn, modifications })
 }
 
-fn delete(uuid: &str, number: u32, name: &str) -> Logged {
-    logged(uuid, number, LoggedChange::Delete { dn: dn(name) })
+fn delete(uuid: &str, number: u32, name: &str) -> OlcLogEntry {
+    logged(uuid, number, OlcLogOperation::Delete { dn: dn(name) })
 }
 
-fn add(schema: &Schema, number: u32, name: &str, attributes: &[(&str, &str)]) -> Logged {
+fn add(schema: &Schema, number: u32, name: &str, attributes: &[(&str, &str)]) -> OlcLogEntry {
     let mut entry = Entry::new(Dn::parse(schema, name.as_bytes()).unwrap());
     for (name, value) in attributes {
         let description = schema.attribute_description(name.as_bytes()).unwrap();
         let values = vec![value.as_bytes().to_vec()];
         entry.attributes.push(ironbark_model::Attribute { description, values });
     }
-    logged("uuid-new", number, LoggedChange::Add(entry))
+    logged("uuid-new", number, OlcLogOperation::Add(entry))
 }
 
-fn database(schema: &Schema, number: u32, name: &str, value: &str) -> Logged {
+fn database(schema: &Schema, number: u32, name: &str, value: &str) -> OlcLogEntry {
     let attributes = [
         ("objectClass", "olcMdbConfig"),
         ("olcDatabase", value),
@@ -89,7 +89,7 @@ fn databases(tree: &Tree) -> Vec<String> {
 }
 
 #[track_caller]
-fn replayed(tree: &Tree, changes: &[Logged]) -> Tree {
+fn replayed(tree: &Tree, changes: &[OlcLogEntry]) -> Tree {
     let schema = load(tree).unwrap().schema;
     let outcome = tree.replay(&schema, changes).unwrap();
     outcome.unwrap_or_else(|| tree.clone())
@@ -168,7 +168,7 @@ fn what_is_here_already_or_is_newer_stays_and_values_do_not_matter() {
 fn another_number_and_a_delete_move_the_others() {
     let tree = tree();
     let (dn, new_rdn) = (dn("olcDatabase={2}mdb,cn=config"), dn("olcDatabase={1}mdb"));
-    let moved = logged("uuid-{2}mdb", 20, LoggedChange::ModifyDn { dn, new_rdn });
+    let moved = logged("uuid-{2}mdb", 20, OlcLogOperation::ModifyDn { dn, new_rdn });
     let moved = replayed(&tree, &[moved]);
     assert_eq!(databases(&moved), ["{1}mdb o=two", "{2}mdb o=one"]);
     let gone = delete("uuid-{2}mdb", 21, "olcDatabase={1}mdb,cn=config");
@@ -196,7 +196,7 @@ fn a_change_of_an_entry_that_is_not_here_asks_for_a_refresh() {
     for change in [
         modify("uuid-other", 20, "olcDatabase={1}mdb,cn=config", &limit),
         modify("", 20, "olcDatabase={7}mdb,cn=config", &limit),
-        logged("uuid-other", 20, LoggedChange::ModifyDn { dn: name, new_rdn }),
+        logged("uuid-other", 20, OlcLogOperation::ModifyDn { dn: name, new_rdn }),
         add(
             &schema,
             20,

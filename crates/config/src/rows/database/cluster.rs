@@ -5,7 +5,7 @@ use crate::{
     class::ConfigClass,
     cluster::ClusterConfig,
     database::EntryPlace,
-    setting::{Form, Handler, Level::DatabaseOf, OWN, Setting},
+    setting::{Form, Handler, OWN, Setting, SettingLevel::DatabaseOf},
     statement::Statement,
 };
 

@@ -5,7 +5,7 @@ use crate::{
     class::ConfigClass,
     database::conditions::Require,
     operations::Operations,
-    setting::{Form, Handler, Level::Inherited, Setting},
+    setting::{Form, Handler, Setting, SettingLevel::Inherited},
     statement::Statement,
 };
 

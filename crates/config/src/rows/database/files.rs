@@ -3,7 +3,7 @@
 use crate::{
     class::ConfigClass,
     rows::fields::database_field,
-    setting::{Form, Level::DatabaseOf, Setting},
+    setting::{Form, Setting, SettingLevel::DatabaseOf},
 };
 
 pub(crate) const ROWS: &[Setting] = &[Setting::new(

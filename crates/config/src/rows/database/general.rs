@@ -9,9 +9,8 @@ use crate::{
     limits::LimitsRule,
     rows::fields::database_field,
     setting::{
-        Form, Handler,
-        Level::{Database, Inherited},
-        Setting,
+        Form, Handler, Setting,
+        SettingLevel::{Database, Inherited},
     },
     statement::Statement,
     value::{Value as _, bool_text, parse_bool, parse_dn},

@@ -5,9 +5,8 @@ use crate::{
     class::ConfigClass,
     database::{EntryPlace, SuffixRule},
     setting::{
-        Form, Handler,
-        Level::{Database, Inherited},
-        Setting,
+        Form, Handler, Setting,
+        SettingLevel::{Database, Inherited},
     },
     statement::{Statement, ValueAge},
     syncrepl::Syncrepl,

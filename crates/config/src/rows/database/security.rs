@@ -3,7 +3,7 @@
 use crate::{
     DatabaseConfig, SettingError,
     class::ConfigClass,
-    setting::{Form, Handler, Level::Inherited, Setting},
+    setting::{Form, Handler, Setting, SettingLevel::Inherited},
     statement::Statement,
     value::parse_u32,
 };

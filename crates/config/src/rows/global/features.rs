@@ -6,9 +6,8 @@ use crate::{
     global::features::{Allow, Disallow, MAX_FILTER_DEPTH},
     rows::fields::global_field,
     setting::{
-        Form, Handler,
-        Level::{BeforeDatabases, Global},
-        Setting,
+        Form, Handler, Setting,
+        SettingLevel::{BeforeDatabases, Global},
     },
     statement::Statement,
     value::{Value, parse_referral},

@@ -7,7 +7,7 @@ use crate::{
     class::ConfigClass,
     parts,
     rows::fields::global_field,
-    setting::{Form, Handler, Level::Global, Setting},
+    setting::{Form, Handler, Setting, SettingLevel::Global},
     statement::Statement,
     value::Value,
 };

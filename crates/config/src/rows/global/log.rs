@@ -6,7 +6,7 @@ use crate::{
     global::log::LogRotation,
     log_level::LogLevel,
     rows::fields::global_field,
-    setting::{Form, Handler, Level::Global, OWN, Setting},
+    setting::{Form, Handler, OWN, Setting, SettingLevel::Global},
     statement::Statement,
     value::parse_u32,
 };

@@ -5,7 +5,7 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use crate::{
     GlobalConfig, SettingError,
     class::ConfigClass,
-    setting::{Form, Handler, Level::Global, OWN, Setting},
+    setting::{Form, Handler, OWN, Setting, SettingLevel::Global},
     statement::Statement,
 };
 

@@ -3,7 +3,7 @@
 use crate::{
     class::ConfigClass,
     rows::fields::global_field,
-    setting::{Form, Handler, Level::Global, OWN, Setting},
+    setting::{Form, Handler, OWN, Setting, SettingLevel::Global},
     value::Value,
 };
 

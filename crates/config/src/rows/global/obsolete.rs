@@ -3,9 +3,8 @@
 use crate::{
     class::ConfigClass,
     setting::{
-        Form,
-        Level::{Database, Global, Inherited},
-        Setting,
+        Form, Setting,
+        SettingLevel::{Database, Global, Inherited},
     },
 };
 

@@ -12,7 +12,7 @@ use crate::{
     },
     reader::quoted_after,
     rows::fields::global_field,
-    setting::{Form, Handler, Level::Global, OWN, Setting},
+    setting::{Form, Handler, OWN, Setting, SettingLevel::Global},
     statement::Statement,
     value::parse_u32,
 };

@@ -3,7 +3,7 @@
 use crate::{
     class::ConfigClass,
     schema_statement::SchemaKind,
-    setting::{Form, Handler, Level::Global, Setting},
+    setting::{Form, Handler, Setting, SettingLevel::Global},
 };
 
 const KEYS_REASON: &str = "index keys have no length to tune";

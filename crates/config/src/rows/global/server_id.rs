@@ -6,7 +6,7 @@ use crate::{
     GlobalConfig, SettingError,
     class::ConfigClass,
     global::server_id::ServerId,
-    setting::{Form, Handler, Level::Global, Setting},
+    setting::{Form, Handler, Setting, SettingLevel::Global},
     statement::Statement,
     value::parse_u32,
 };

@@ -5,7 +5,7 @@ use crate::{
     class::ConfigClass,
     global::sources::{BindFailureLimit, Network},
     rows::fields::global_field,
-    setting::{Form, Handler, Level::Global, OWN, Setting},
+    setting::{Form, Handler, OWN, Setting, SettingLevel::Global},
     statement::Statement,
     value::parse_u32,
 };

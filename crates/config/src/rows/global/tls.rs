@@ -5,9 +5,9 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use crate::{
     SettingError,
     class::ConfigClass,
-    global::tls::{CrlCheck, ProtocolVersion, VerifyClient},
+    global::tls::{ClientCrlCheck, ProtocolVersion, VerifyClient},
     rows::fields::global_field,
-    setting::{Form, Handler, Level::Global, OWN, Setting},
+    setting::{Form, Handler, OWN, Setting, SettingLevel::Global},
     statement::Statement,
 };
 
@@ -140,17 +140,17 @@ pub(crate) const ROWS: &[Setting] = &[
         .obeyed(Handler::Global {
             set: |config, statement| {
                 config.tls.crl_check = match statement.one()?.to_ascii_lowercase().as_str() {
-                    "none" => CrlCheck::None,
-                    "peer" => CrlCheck::Peer,
-                    "all" => CrlCheck::All,
+                    "none" => ClientCrlCheck::None,
+                    "peer" => ClientCrlCheck::Peer,
+                    "all" => ClientCrlCheck::All,
                     other => return Err(format!("invalid value \"{other}\": none, peer or all expected").into()),
                 };
                 Ok(())
             },
             get: |config, _| match config.tls.crl_check {
-                CrlCheck::None => vec!["none".to_owned()],
-                CrlCheck::Peer => vec!["peer".to_owned()],
-                CrlCheck::All => vec!["all".to_owned()],
+                ClientCrlCheck::None => vec!["none".to_owned()],
+                ClientCrlCheck::Peer => vec!["peer".to_owned()],
+                ClientCrlCheck::All => vec!["all".to_owned()],
             },
         }),
     Setting::new(Global, &["TLSCRLFile"], &["olcTLSCRLFile"])

@@ -22,7 +22,7 @@ use std::{
 
 use ironbark_config::{
     DatabaseConfig,
-    entry_files::{self, Draft, FolderError, Journal, Step, file_of},
+    entry_files::{self, Draft, FolderError, Journal, JournalStep, file_of},
 };
 use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, Schema};
 use ironbark_store::{
@@ -121,7 +121,7 @@ impl LdifFiles {
                 Effect::Delete { dn, .. } => {
                     let dn = parse(schema, dn)?;
                     let file = file_of(&self.folder(schema, &dn));
-                    draft.add(Step::Remove { file })?;
+                    draft.add(JournalStep::Remove { file })?;
                     left.extend(dn.parent());
                     // Glue may have taken its place.
                     touched.push(dn);
@@ -131,8 +131,8 @@ impl LdifFiles {
                     let (from, to) = (self.folder(schema, &old), self.folder(schema, &new));
                     self.add(&mut draft, &state, &new, &mut written)?;
                     if from != to {
-                        draft.add(Step::Move { from: from.clone(), to })?;
-                        draft.add(Step::Remove { file: file_of(&from) })?;
+                        draft.add(JournalStep::Move { from: from.clone(), to })?;
+                        draft.add(JournalStep::Remove { file: file_of(&from) })?;
                     }
                     left.extend(old.parent());
                     for dn in touched.iter_mut().chain(&mut left) {
@@ -161,7 +161,7 @@ impl LdifFiles {
             && let Location::Missing { .. } = view.locate(&dn)?
         {
             let file = file_of(&self.folder(view.schema(), &dn));
-            draft.add(Step::Remove { file })?;
+            draft.add(JournalStep::Remove { file })?;
             superior = dn.parent().filter(|dn| dn.is_within(&self.suffix));
         }
         Ok(())
@@ -237,7 +237,7 @@ impl LdifFiles {
     }
 
     /// The step that writes the file of an entry, as the entry is in the working copy.
-    fn put(&self, state: &State<'_>, id: EntryId) -> Result<Step, LdifError> {
+    fn put(&self, state: &State<'_>, id: EntryId) -> Result<JournalStep, LdifError> {
         let State { view, vector } = state;
         let dn = view.dn(id)?;
         let record = view.record(id)?;
@@ -251,7 +251,7 @@ impl LdifFiles {
                 values: vector.iter().map(|csn| csn.text().into_bytes()).collect(),
             });
         }
-        Ok(Step::Put {
+        Ok(JournalStep::Put {
             file: file_of(&self.folder(view.schema(), &entry.dn)),
             text: text(view.schema(), &entry),
         })

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use ironbark_config::{Memory, Registry};
+use ironbark_config::{MemoryFiles, Registry};
 use ironbark_store::{Csn, ValueChange, WriteTransaction};
 
 use super::*;
@@ -10,7 +10,12 @@ use crate::backend::open;
 
 fn settings(directory: &Path) -> (DatabaseConfig, Arc<Schema>) {
     let text = format!("database ldif\nsuffix cn=x\ndirectory {}\n", directory.display());
-    let read = ironbark_config::load("slapd.conf", &Memory::file("slapd.conf", text), &Registry::default()).unwrap();
+    let read = ironbark_config::load(
+        "slapd.conf",
+        &MemoryFiles::file("slapd.conf", text),
+        &Registry::default(),
+    )
+    .unwrap();
     (read.databases[0].clone(), read.schema)
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use ironbark_config::{Memory, Registry};
+use ironbark_config::{MemoryFiles, Registry};
 use ironbark_model::{Dn, Schema};
 use ironbark_store::{Effect, Location};
 
@@ -74,7 +74,7 @@ impl Store {
             "database mdb\nsuffix cn=x\ndirectory {}\nmaxsize 1048576\n",
             place.path().display()
         );
-        let files = Memory::file("slapd.conf", text);
+        let files = MemoryFiles::file("slapd.conf", text);
         let read = ironbark_config::load("slapd.conf", &files, &Registry::default()).unwrap();
         let opened = open::database(&read.databases[0], &read.schema).unwrap();
         Arc::new(Self {
