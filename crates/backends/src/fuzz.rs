@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ironbark_model::Schema;
 
 use crate::sock::{
-    answer::{Part, Reader},
+    answer::{AnswerPart, AnswerReader},
     entry,
 };
 
@@ -17,18 +17,18 @@ pub fn answer(data: &[u8], schema: &Arc<Schema>) {
     let whole = parts(std::iter::once(data));
     assert_eq!(whole, parts(data.chunks(1)), "pieces change an answer");
     for part in whole {
-        if let Part::Entry(paragraph) = part {
+        if let AnswerPart::Entry(paragraph) = part {
             // What is no entry is refused.
             let _ = entry::read(schema, paragraph);
         }
     }
 }
 
-fn parts<'d>(pieces: impl Iterator<Item = &'d [u8]>) -> Vec<Part> {
-    let (mut reader, mut parts) = (Reader::default(), Vec::new());
+fn parts<'d>(pieces: impl Iterator<Item = &'d [u8]>) -> Vec<AnswerPart> {
+    let (mut reader, mut parts) = (AnswerReader::default(), Vec::new());
     for mut octets in pieces {
         while let Ok(Some(part)) = reader.read(&mut octets) {
-            let is_last = !matches!(part, Part::Entry(_));
+            let is_last = !matches!(part, AnswerPart::Entry(_));
             parts.push(part);
             if is_last {
                 return parts;

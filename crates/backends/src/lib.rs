@@ -13,10 +13,10 @@ use ironbark_config::{DatabaseConfig, SettingError};
 use ironbark_directory::ExternalDatabase;
 use ironbark_model::Schema;
 
-pub use row::{MakeDatabase, Row};
+pub use row::{BackendRow, MakeDatabase};
 
 /// Every type of database whose entries are elsewhere, in the order of the reference page. Adding one is one line.
-pub static BACKENDS: &[Row] = &[sock::ROW];
+pub static BACKENDS: &[BackendRow] = &[sock::ROW];
 
 /// Makes what serves a database.
 ///

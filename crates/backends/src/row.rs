@@ -11,7 +11,7 @@ pub type MakeDatabase = fn(&DatabaseConfig, &Arc<Schema>) -> Result<Arc<dyn Exte
 
 /// A type of database: how it is configured, and how what serves it is made.
 #[derive(Debug)]
-pub struct Row {
+pub struct BackendRow {
     /// How it is configured.
     pub descriptor: DatabaseDescriptor,
     /// Makes what serves a database of this type. Fails when what it needs cannot be had.

@@ -44,7 +44,7 @@ pub fn begin(
         if !replaces {
             return Err("there is a log in etcd; --replace-log deletes it".to_owned());
         }
-        let was_heard = |server: &&crate::Node| now - server.at <= HEARD_S;
+        let was_heard = |server: &&crate::ClusterNode| now - server.at <= HEARD_S;
         if let Some(server) = overview.servers.iter().find(was_heard) {
             return Err(format!(
                 "{} runs, or did {} s ago; stop all servers, and wait for {HEARD_S} s",

@@ -41,7 +41,7 @@ mod trim;
 pub use begin::begin;
 pub use copy::Host;
 pub use nodes::Nodes;
-pub use overview::{Member, Node, Overview};
+pub use overview::{ClusterNode, Member, Overview};
 pub use place::{chain_text, read as read_place, text as place_text};
 pub use status::Status;
 pub use tree::put_tree;

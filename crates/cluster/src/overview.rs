@@ -27,7 +27,7 @@ pub struct Overview {
     /// What each member of etcd says, in the order of the configuration.
     pub members: Vec<(String, Result<Member, String>)>,
     /// The servers, by name. One that is gone stays for a day.
-    pub servers: Vec<Node>,
+    pub servers: Vec<ClusterNode>,
 }
 
 /// A member of etcd.
@@ -43,7 +43,7 @@ pub struct Member {
 
 /// A server, as it has told the others last.
 #[derive(Debug)]
-pub struct Node {
+pub struct ClusterNode {
     /// Its host, and the number of its process.
     pub name: String,
     /// Number of the last change that it had.
@@ -133,8 +133,8 @@ impl Overview {
             .kvs
             .iter()
             .filter_map(|pair| serde_json::from_slice(&pair.value.0).ok());
-        let mut servers: Vec<Node> = told
-            .map(|told: Announced| Node {
+        let mut servers: Vec<ClusterNode> = told
+            .map(|told: Announced| ClusterNode {
                 is_of_log: told.has_changes(),
                 name: told.name,
                 position: told.position,

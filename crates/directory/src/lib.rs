@@ -91,7 +91,7 @@ pub use replica::{
 };
 pub use request::{
     context::{RequestContext, RequestKind},
-    identity::{Identity, Peer, Source, SourceAddress, Strength, TlsChannel},
+    identity::{ConnectionSource, Identity, Peer, SourceAddress, Strength, TlsChannel},
     modification::{Authority, Modification, ModificationKind},
 };
 pub use result::OperationResult;

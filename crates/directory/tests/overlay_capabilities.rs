@@ -24,7 +24,7 @@ use ironbark_ldap_proto::{
     extended::refresh::{self, RefreshRequest},
 };
 use ironbark_model::{AttributeDescription, Budget, Dn, Filter, ResultCode, Schema};
-use ironbark_store::{Applied, ChangeRecord, Location, Scope};
+use ironbark_store::{Applied, ChangeRecord, DitScope, Location};
 
 /// Allows at most two values of description in an entry, and none that is a name of an existing entry that the client
 /// may search.
@@ -45,7 +45,7 @@ impl OutcomeHooks for Limited {
             let text = format!("(cn={})", String::from_utf8_lossy(&value));
             let question = Question {
                 base: None,
-                scope: Scope::Subtree,
+                scope: DitScope::Subtree,
                 filter: &Filter::parse(text.as_bytes(), 8).expect("a filter"),
                 except: None,
                 rights: Rights::Client,

@@ -7,7 +7,7 @@ use ironbark_directory::{
     ReplicatedEntry, replicate,
 };
 use ironbark_model::Dn;
-use ironbark_store::{ChangeRecord, ContextVector, Csn, Effect, Record, Scope, View};
+use ironbark_store::{ChangeRecord, ContextVector, Csn, DitScope, Effect, Record, View};
 
 use crate::Site;
 
@@ -38,7 +38,7 @@ pub fn mapping(site: &Site) -> ReplicaMapping {
         line: 1,
         remote_base: dn(site, "dc=ex"),
         local_base: dn(site, "dc=ex"),
-        scope: Scope::Subtree,
+        scope: DitScope::Subtree,
         filter: "".into(),
         attributes: AttributeChoice::default(),
         schema_checking: false,

@@ -11,7 +11,7 @@ use ironbark_client::Client;
 use ironbark_directory::{Directory, ReplicaMapping};
 use ironbark_ldap_proto::extended::replica_digest::{self, ReplicaDigest, ReplicaDigestRequest};
 use ironbark_model::ResultCode;
-use ironbark_store::{ContextVector, Csn, Database, Scope};
+use ironbark_store::{ContextVector, Csn, Database, DitScope};
 use tokio::{task::spawn_blocking, time::sleep};
 
 /// Silence before the first comparison after a refresh.
@@ -49,7 +49,7 @@ impl Comparisons {
         let context = configuration.context_of(&mapping.local_base);
         let is_whole = context.is_some_and(|context| context.is_suffix(&mapping.local_base))
             && mapping.filter.is_empty()
-            && mapping.scope == Scope::Subtree;
+            && mapping.scope == DitScope::Subtree;
         Self {
             client: client.clone(),
             directory: Arc::clone(directory),

@@ -23,7 +23,7 @@ use roaring::RoaringTreemap;
 use tokio::sync::oneshot::Receiver;
 
 use crate::{
-    Again, Begin, Logged, Machine, Message, Order, Violation,
+    Again, Begin, ConsumerAction, LogEntry, Machine, SyncMessage, Violation,
     tree::{Taken, TreeRefresh},
 };
 
@@ -34,7 +34,7 @@ const MOST_OCTETS: usize = 4 << 20;
 
 /// Why a search ends from this side. The provider is to be asked again after the next wait of the list of retries.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Stop {
+pub enum ConsumerStop {
     /// The provider broke the protocol.
     #[error("{0}")]
     Violation(#[from] Violation),
@@ -49,13 +49,13 @@ pub enum Stop {
     NoDatabase,
 }
 
-impl From<OperationError> for Stop {
+impl From<OperationError> for ConsumerStop {
     fn from(error: OperationError) -> Self {
         Self::Refused(error)
     }
 }
 
-impl From<StoreError> for Stop {
+impl From<StoreError> for ConsumerStop {
     fn from(error: StoreError) -> Self {
         Self::Refused(error.into())
     }
@@ -125,13 +125,13 @@ impl Consumer {
     /// Whether entries can be found by their UUID: the index that replication needs is there.
     ///
     /// # Errors
-    /// [`Stop::NoDatabase`], or the storage failed.
-    pub fn is_ready(&self) -> Result<bool, Stop> {
+    /// [`ConsumerStop::NoDatabase`], or the storage failed.
+    pub fn is_ready(&self) -> Result<bool, ConsumerStop> {
         let context = self.context()?;
         if written_tree_vector(&context, &self.directory.configuration()).is_some() {
             return Ok(true);
         }
-        let snapshot = context.database().ok_or(Stop::NoDatabase)?.snapshot()?;
+        let snapshot = context.database().ok_or(ConsumerStop::NoDatabase)?.snapshot()?;
         match snapshot.view().entry_of_uuid(&[0; 16]) {
             Ok(_) => Ok(true),
             Err(StoreError::Inapplicable(_)) => Ok(false),
@@ -144,7 +144,7 @@ impl Consumer {
     ///
     /// # Errors
     /// The database is gone, or takes no changes of a provider.
-    pub async fn settle_vector(&mut self) -> Result<(), Stop> {
+    pub async fn settle_vector(&mut self) -> Result<(), ConsumerStop> {
         if self.is_tree() {
             return Ok(());
         }
@@ -158,8 +158,8 @@ impl Consumer {
     /// Begins a search.
     ///
     /// # Errors
-    /// [`Stop::NoDatabase`], or the storage failed.
-    pub fn begin(&mut self) -> Result<Begin, Stop> {
+    /// [`ConsumerStop::NoDatabase`], or the storage failed.
+    pub fn begin(&mut self) -> Result<Begin, ConsumerStop> {
         self.stop();
         self.session = ReplicaSession::default();
         self.has_gap = false;
@@ -189,7 +189,7 @@ impl Consumer {
     ///
     /// # Errors
     /// The search must be given up.
-    pub async fn take(&mut self, message: Message) -> Result<Option<Again>, Stop> {
+    pub async fn take(&mut self, message: SyncMessage) -> Result<Option<Again>, ConsumerStop> {
         let taken = self.obey(message).await;
         if taken.is_err() {
             self.stop();
@@ -201,7 +201,7 @@ impl Consumer {
     ///
     /// # Errors
     /// Some of it was refused; the search must be given up.
-    pub async fn settle(&mut self) -> Result<(), Stop> {
+    pub async fn settle(&mut self) -> Result<(), ConsumerStop> {
         while !self.waiting.is_empty() {
             self.settle_first().await?;
         }
@@ -242,19 +242,19 @@ impl Consumer {
     /// The context vector of the database.
     ///
     /// # Errors
-    /// [`Stop::NoDatabase`], or the storage failed.
-    pub fn vector(&self) -> Result<ContextVector, Stop> {
+    /// [`ConsumerStop::NoDatabase`], or the storage failed.
+    pub fn vector(&self) -> Result<ContextVector, ConsumerStop> {
         let context = self.context()?;
         if let Some(vector) = written_tree_vector(&context, &self.directory.configuration()) {
             return Ok(vector);
         }
-        let snapshot = context.database().ok_or(Stop::NoDatabase)?.snapshot()?;
+        let snapshot = context.database().ok_or(ConsumerStop::NoDatabase)?.snapshot()?;
         Ok(snapshot.view().context_vector()?.unwrap_or_default())
     }
 
     /// What a provider is told to be known. A restored server lacks changes that it made itself, and may have made new
     /// ones since: entries expire, conflicts are decided. So of its own it claims nothing, and gets all of them.
-    fn told(&self, mut known: ContextVector) -> Result<ContextVector, Stop> {
+    fn told(&self, mut known: ContextVector) -> Result<ContextVector, ConsumerStop> {
         let context = self.context()?;
         if let Some(database) = context.database().filter(|_| context.settings.may_hear_of_itself())
             && database.snapshot()?.view().is_restored()?
@@ -264,13 +264,13 @@ impl Consumer {
         Ok(known)
     }
 
-    fn context(&self) -> Result<Arc<NamingContext>, Stop> {
+    fn context(&self) -> Result<Arc<NamingContext>, ConsumerStop> {
         let configuration = self.directory.configuration();
         let context = configuration.context_of(&self.mapping.local_base);
-        context.cloned().ok_or(Stop::NoDatabase)
+        context.cloned().ok_or(ConsumerStop::NoDatabase)
     }
 
-    async fn obey(&mut self, message: Message) -> Result<Option<Again>, Stop> {
+    async fn obey(&mut self, message: SyncMessage) -> Result<Option<Again>, ConsumerStop> {
         let mut again = None;
         let is_tree = self.is_tree();
         for order in self.machine.take(message)? {
@@ -290,7 +290,7 @@ impl Consumer {
                 }
             };
             match order {
-                Order::Put {
+                ConsumerAction::Put {
                     uuid,
                     dn,
                     attributes,
@@ -305,21 +305,21 @@ impl Consumer {
                     };
                     self.queue(Incoming::Entry(entry), csn, cookie).await?;
                 }
-                Order::Delete { uuid, csn, cookie } => {
+                ConsumerAction::Delete { uuid, csn, cookie } => {
                     self.counts.deletes += 1;
                     self.queue(Incoming::Delete { uuid }, csn, cookie).await?;
                 }
-                Order::Make { change, csn, cookie } => {
+                ConsumerAction::Make { change, csn, cookie } => {
                     self.counts.entries += 1;
                     let incoming = match *change {
-                        Logged::Add(entry) => Incoming::Entry(entry),
-                        Logged::Change(change) => Incoming::Logged(change),
+                        LogEntry::Add(entry) => Incoming::Entry(entry),
+                        LogEntry::Change(change) => Incoming::Logged(change),
                     };
                     self.queue(incoming, Some(csn), cookie).await?;
                 }
-                Order::Remember(uuids) => self.remember(&uuids)?,
-                Order::TakeIn(csns) => self.queue(Incoming::Nothing, None, csns).await?,
-                Order::EndRefresh { deletes_others, vector } => {
+                ConsumerAction::Remember(uuids) => self.remember(&uuids)?,
+                ConsumerAction::TakeIn(csns) => self.queue(Incoming::Nothing, None, csns).await?,
+                ConsumerAction::EndRefresh { deletes_others, vector } => {
                     self.settle().await?;
                     let present = self.present.take().unwrap_or_default();
                     // A provider without any change has nothing that could be gone.
@@ -331,7 +331,7 @@ impl Consumer {
                     self.queue(Incoming::EndOfRefresh, None, vector).await?;
                     self.settle().await?;
                 }
-                Order::Search(next) => {
+                ConsumerAction::Search(next) => {
                     self.settle().await?;
                     again = Some(next);
                 }
@@ -344,12 +344,12 @@ impl Consumer {
     ///
     /// # Errors
     /// The load has come to nothing. Another refresh must begin.
-    async fn load_at_once(&mut self, order: Order) -> Result<Option<Order>, String> {
+    async fn load_at_once(&mut self, order: ConsumerAction) -> Result<Option<ConsumerAction>, String> {
         let Some(load) = &mut self.load else {
             return Ok(Some(order));
         };
         match order {
-            Order::Put {
+            ConsumerAction::Put {
                 uuid, dn, attributes, ..
             } => {
                 self.counts.entries += 1;
@@ -358,7 +358,7 @@ impl Consumer {
                 added.map_err(|error| error.diagnostic_message.to_string())?;
                 Ok(None)
             }
-            Order::Delete {
+            ConsumerAction::Delete {
                 uuid, csn: Some(csn), ..
             } => {
                 self.counts.deletes += 1;
@@ -366,7 +366,7 @@ impl Consumer {
                 buried.map_err(|error| error.diagnostic_message.to_string())?;
                 Ok(None)
             }
-            Order::EndRefresh { vector, .. } => {
+            ConsumerAction::EndRefresh { vector, .. } => {
                 self.present = None;
                 let Some(load) = self.load.take() else { return Ok(None) };
                 let installed = load.install(&vector).await;
@@ -374,18 +374,19 @@ impl Consumer {
                 Ok(None)
             }
             // The search has ended: with the refresh, or before that.
-            Order::Search(_) => {
+            ConsumerAction::Search(_) => {
                 self.load = None;
                 Ok(Some(order))
             }
-            Order::Delete { .. } | Order::Make { .. } | Order::Remember(_) | Order::TakeIn(_) => {
-                Err("the provider sends more than entries".to_owned())
-            }
+            ConsumerAction::Delete { .. }
+            | ConsumerAction::Make { .. }
+            | ConsumerAction::Remember(_)
+            | ConsumerAction::TakeIn(_) => Err("the provider sends more than entries".to_owned()),
         }
     }
 
     /// Queues a message for the writer, after waiting for room.
-    async fn queue(&mut self, incoming: Incoming, csn: Option<Csn>, cookie: Vec<Csn>) -> Result<(), Stop> {
+    async fn queue(&mut self, incoming: Incoming, csn: Option<Csn>, cookie: Vec<Csn>) -> Result<(), ConsumerStop> {
         self.queue_step((incoming, None), csn, cookie).await
     }
 
@@ -394,7 +395,7 @@ impl Consumer {
         (incoming, step): (Incoming, Option<LogStep>),
         csn: Option<Csn>,
         cookie: Vec<Csn>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), ConsumerStop> {
         let octets = incoming.octets();
         let change = Arc::new(Replicated {
             incoming,
@@ -432,10 +433,10 @@ impl Consumer {
     }
 
     /// Takes an order about cn=config. Returns those that have nothing to do with entries.
-    async fn obey_of_tree(&mut self, order: Order) -> Result<Option<Order>, Stop> {
+    async fn obey_of_tree(&mut self, order: ConsumerAction) -> Result<Option<ConsumerAction>, ConsumerStop> {
         match &order {
-            Order::Put { .. } | Order::Make { .. } => self.counts.entries += 1,
-            Order::Delete { .. } => self.counts.deletes += 1,
+            ConsumerAction::Put { .. } | ConsumerAction::Make { .. } => self.counts.entries += 1,
+            ConsumerAction::Delete { .. } => self.counts.deletes += 1,
             _ => {}
         }
         let mut change = match &mut self.tree {
@@ -457,7 +458,7 @@ impl Consumer {
         let context = self.context()?;
         let ended = replicate_tree(&self.directory, &context, change)?;
         // The change may end this session. It is executed or refused all the same.
-        let ended = ended.await.map_err(|_| Stop::NoDatabase)?;
+        let ended = ended.await.map_err(|_| ConsumerStop::NoDatabase)?;
         ended.inspect_err(|error| self.note_gap(error))?;
         Ok(None)
     }
@@ -470,7 +471,7 @@ impl Consumer {
         }
     }
 
-    async fn settle_first(&mut self) -> Result<(), Stop> {
+    async fn settle_first(&mut self) -> Result<(), ConsumerStop> {
         // It stays in the queue until its end is known: this future may be dropped.
         let Some((octets, receiver)) = self.waiting.front_mut() else {
             return Ok(());
@@ -478,7 +479,7 @@ impl Consumer {
         let (octets, ended) = (*octets, receiver.await);
         self.waiting.pop_front();
         self.octets = self.octets.saturating_sub(octets);
-        let outcome = ended.map_err(|_| Stop::NoDatabase)?;
+        let outcome = ended.map_err(|_| ConsumerStop::NoDatabase)?;
         let outcome = outcome.inspect_err(|error| self.note_gap(error))?;
         // In a comparison, names in values are those at the provider. Values that have come before a rename may have
         // followed it.
@@ -498,9 +499,9 @@ impl Consumer {
 
     /// Remembers entries by their IDs, which take less room than UUIDs. Who is not here has no ID, and is sent if it
     /// should be here.
-    fn remember(&mut self, uuids: &[[u8; 16]]) -> Result<(), Stop> {
+    fn remember(&mut self, uuids: &[[u8; 16]]) -> Result<(), ConsumerStop> {
         let context = self.context()?;
-        let snapshot = context.database().ok_or(Stop::NoDatabase)?.snapshot()?;
+        let snapshot = context.database().ok_or(ConsumerStop::NoDatabase)?.snapshot()?;
         for uuid in uuids {
             let id = snapshot.view().entry_of_uuid(uuid)?;
             if let Some(present) = &mut self.present {
@@ -516,12 +517,12 @@ impl Consumer {
 
     /// Deletes what the refresh has contradicted, where the provider will not hear of the delete otherwise: its vector
     /// covers the delete, and yet it has the entry.
-    async fn delete_again(&mut self, vector: &ContextVector) -> Result<(), Stop> {
+    async fn delete_again(&mut self, vector: &ContextVector) -> Result<(), ConsumerStop> {
         let contradicted: Vec<[u8; 16]> = std::mem::take(&mut self.contradicted).into_iter().collect();
         for uuids in contradicted.chunks(MOST_MESSAGES) {
             let covered = {
                 let context = self.context()?;
-                let snapshot = context.database().ok_or(Stop::NoDatabase)?.snapshot()?;
+                let snapshot = context.database().ok_or(ConsumerStop::NoDatabase)?.snapshot()?;
                 let mut covered = Vec::new();
                 for uuid in uuids {
                     let tombstone = snapshot.view().tombstone(uuid)?;
@@ -538,7 +539,7 @@ impl Consumer {
         Ok(())
     }
 
-    async fn delete_absent(&mut self, present: RoaringTreemap, vector: &ContextVector) -> Result<(), Stop> {
+    async fn delete_absent(&mut self, present: RoaringTreemap, vector: &ContextVector) -> Result<(), ConsumerStop> {
         let mut absent = Absent {
             mapping: Arc::clone(&self.mapping),
             via: self.machine.provider(),
@@ -549,7 +550,7 @@ impl Consumer {
         loop {
             let context = self.context()?;
             let slice = match replicate_absent(&self.directory, &context, absent.clone()) {
-                Ok(receiver) => receiver.await.map_err(|_| Stop::NoDatabase)??,
+                Ok(receiver) => receiver.await.map_err(|_| ConsumerStop::NoDatabase)??,
                 Err(error) if error.result_code == ResultCode::BUSY => {
                     room_for_absent(&context).await;
                     continue;

@@ -21,14 +21,14 @@ mod told;
 mod tree;
 
 pub use changelog::Changelog;
-pub use consumer::{Consumer, Counts, Stop};
+pub use consumer::{Consumer, ConsumerStop, Counts};
 pub use consumers::Consumers;
 pub use dir_sync::DirSync;
 pub use line::{SyncSearch, SyncreplLine};
 pub use lines::lines;
-pub use log_entry::Logged;
-pub use machine::{Again, Begin, Machine, Order, Violation};
-pub use message::{Info, Message};
+pub use log_entry::LogEntry;
+pub use machine::{Again, Begin, ConsumerAction, Machine, Violation};
+pub use message::{Info, SyncMessage};
 pub use retry::Retries;
 pub use status::{ConsumerStatus, Phase};
 pub use strict::StrictRefreshes;

@@ -11,7 +11,7 @@ use ironbark_directory::{
 };
 use ironbark_ldap_proto::Scope;
 use ironbark_model::{Dn, ldap_url::UrlScope};
-use ironbark_store::Scope as StoreScope;
+use ironbark_store::DitScope as StoreScope;
 
 use crate::{
     Changelog, DirSync, SyncSearch, SyncreplLine,

@@ -32,7 +32,7 @@ pub(crate) const ATTRIBUTES: [&str; 14] = [
 
 /// A change from a log.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Logged {
+pub enum LogEntry {
     /// An entry was added.
     Add(ReplicatedEntry),
     /// An entry was changed or deleted.
@@ -44,7 +44,7 @@ pub enum Logged {
 ///
 /// # Errors
 /// [`Violation::Malformed`].
-pub(crate) fn read(attributes: &[TextAttribute]) -> Result<Option<(Logged, Csn)>, Violation> {
+pub(crate) fn read(attributes: &[TextAttribute]) -> Result<Option<(LogEntry, Csn)>, Violation> {
     let malformed = |what: &str| Violation::Malformed(format!("an entry of the log has no valid {what}"));
     let Some(kind) = text(attributes, "reqType") else {
         return Ok(None);
@@ -72,7 +72,7 @@ pub(crate) fn read(attributes: &[TextAttribute]) -> Result<Option<(Logged, Csn)>
             operation: LoggedOperation::Settle { revision, place },
             base: None,
         };
-        return Ok(Some((Logged::Change(change), csn)));
+        return Ok(Some((LogEntry::Change(change), csn)));
     }
     let operation = match kind.as_str() {
         "add" => {
@@ -84,7 +84,7 @@ pub(crate) fn read(attributes: &[TextAttribute]) -> Result<Option<(Logged, Csn)>
             if !base.is_empty() {
                 entry.attributes.push((LOGGED_BASE_ATTRIBUTE.into(), base.to_vec()));
             }
-            return Ok(Some((Logged::Add(entry), csn)));
+            return Ok(Some((LogEntry::Add(entry), csn)));
         }
         "delete" => LoggedOperation::Delete,
         "modify" => LoggedOperation::Modify(modifications()?),
@@ -106,7 +106,7 @@ pub(crate) fn read(attributes: &[TextAttribute]) -> Result<Option<(Logged, Csn)>
         operation,
         base: values(attributes, LOGGED_BASE_ATTRIBUTE).first().cloned(),
     };
-    Ok(Some((Logged::Change(change), csn)))
+    Ok(Some((LogEntry::Change(change), csn)))
 }
 
 fn values<'a>(attributes: &'a [TextAttribute], name: &str) -> &'a [Vec<u8>] {
@@ -181,7 +181,7 @@ mod tests {
 
     const CSN: &str = "20260101000000.000001Z#000000#001#000000";
 
-    fn logged(lines: &str) -> Result<Option<(Logged, Csn)>, Violation> {
+    fn logged(lines: &str) -> Result<Option<(LogEntry, Csn)>, Violation> {
         let mut attributes: Vec<TextAttribute> = vec![("entryCSN".into(), vec![CSN.as_bytes().to_vec()])];
         for line in lines.lines() {
             let (name, value) = line.split_once(": ").unwrap();
@@ -195,7 +195,7 @@ mod tests {
 
     fn changed(lines: &str) -> LoggedOperation {
         match logged(lines) {
-            Ok(Some((Logged::Change(change), csn))) => {
+            Ok(Some((LogEntry::Change(change), csn))) => {
                 assert_eq!((&*change.dn, csn.text().as_str()), ("cn=a", CSN));
                 change.operation
             }
@@ -231,7 +231,7 @@ mod tests {
     fn an_add_has_its_uuid_and_all_values() {
         let text = "reqType: add\nreqDN: cn=a\nreqMod: cn:+ a\nreqMod: sn:+ s\nreqMod: cn:+ b\n\
                     reqMod: entryUUID:+ 00000000-0000-0000-0000-0000000000ff";
-        let Ok(Some((Logged::Add(entry), _))) = logged(text) else {
+        let Ok(Some((LogEntry::Add(entry), _))) = logged(text) else {
             panic!("no add")
         };
         assert_eq!(entry.uuid, 255u128.to_be_bytes());
@@ -267,7 +267,7 @@ mod tests {
                  ironbarkReqRevision: {revision}"
             ))
         };
-        let Ok(Some((Logged::Change(change), _))) = settled(&format!("{CSN} cn=c, ou=y")) else {
+        let Ok(Some((LogEntry::Change(change), _))) = settled(&format!("{CSN} cn=c, ou=y")) else {
             panic!("a revision")
         };
         let expected = LoggedOperation::Settle {
@@ -280,7 +280,7 @@ mod tests {
         }
         let add = "reqType: add\nreqDN: cn=a\nreqMod: entryUUID:+ 00000000-0000-0000-0000-0000000000ff\n\
                    ironbarkReqPlace: 1 -";
-        let Ok(Some((Logged::Add(entry), _))) = logged(add) else {
+        let Ok(Some((LogEntry::Add(entry), _))) = logged(add) else {
             panic!("an add")
         };
         assert_eq!(
@@ -293,13 +293,13 @@ mod tests {
     fn what_came_as_a_whole_says_so() {
         let add = "reqType: add\nreqDN: cn=a\nreqMod: entryUUID:+ 00000000-0000-0000-0000-0000000000ff\n\
                    ironbarkReqBase: - -";
-        let Ok(Some((Logged::Add(entry), _))) = logged(add) else {
+        let Ok(Some((LogEntry::Add(entry), _))) = logged(add) else {
             panic!("an add")
         };
         let base = ("ironbarkReqBase".into(), vec![b"- -".to_vec()]);
         assert_eq!(entry.attributes.last(), Some(&base));
         let modify = "reqType: modify\nreqDN: cn=a\nreqMod: sn:= s\nironbarkReqBase: - -";
-        let Ok(Some((Logged::Change(change), _))) = logged(modify) else {
+        let Ok(Some((LogEntry::Change(change), _))) = logged(modify) else {
             panic!("a change")
         };
         assert_eq!(change.base.as_deref(), Some(&b"- -"[..]));

@@ -13,7 +13,7 @@ use ironbark_directory::SyncCookie;
 use ironbark_model::ResultCode;
 use ironbark_store::{ContextVector, Csn};
 
-use crate::Logged;
+use crate::LogEntry;
 
 /// Why a provider's message cannot be taken. The search must be abandoned.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -43,7 +43,7 @@ pub enum Violation {
 
 /// What is to be done, in this order.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Order {
+pub enum ConsumerAction {
     /// Stores the entry as it is here, whatever it was.
     Put {
         /// Its `entryUUID`.
@@ -69,7 +69,7 @@ pub enum Order {
     /// Makes a change that the provider's log tells of.
     Make {
         /// What was done.
-        change: Box<Logged>,
+        change: Box<LogEntry>,
         /// Its CSN.
         csn: Csn,
         /// CSNs that the context vector takes in with it.

@@ -14,7 +14,7 @@ use crate::Violation;
 
 /// A message of a search with the Sync Request control.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Message {
+pub enum SyncMessage {
     /// An entry with its Sync State control (RFC 4533 §2.3).
     Entry {
         /// What has become of it.
@@ -70,7 +70,7 @@ pub enum Info {
     },
 }
 
-impl Message {
+impl SyncMessage {
     /// The new cookie in it.
     pub fn cookie(&self) -> Option<&[u8]> {
         match self {
@@ -139,7 +139,7 @@ impl Message {
 }
 
 /// For the log (`loglevel sync`): what it is, whom it is about, and its cookie.
-impl fmt::Display for Message {
+impl fmt::Display for SyncMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Entry { state, uuid, dn, .. } => {

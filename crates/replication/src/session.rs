@@ -15,7 +15,7 @@ use ironbark_model::ResultCode;
 use tokio::time::{sleep, timeout};
 
 use crate::{
-    Again, Begin, Consumer, Machine, Message, Retries, Stop, SyncreplLine, Violation,
+    Again, Begin, Consumer, ConsumerStop, Machine, Retries, SyncMessage, SyncreplLine, Violation,
     comparison::{Comparisons, Verdict},
     status::{Phase, SharedStatus},
     strict::{StrictRefresh, StrictRefreshes},
@@ -37,7 +37,7 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Client(#[from] ironbark_client::ClientError),
     #[error("{0}")]
-    Stop(#[from] Stop),
+    Stop(#[from] ConsumerStop),
     #[error("{0}")]
     Violation(#[from] Violation),
     #[error("bad filter {0}")]
@@ -117,7 +117,7 @@ impl Session {
                     self.compares_anew = true;
                     self.fall_back(&failure.to_string())
                 }
-                Err(Failure::Stop(Stop::NotLoaded(error))) => {
+                Err(Failure::Stop(ConsumerStop::NotLoaded(error))) => {
                     let reason = error.diagnostic_message;
                     tracing::info!(target: "sync", "entries are applied one by one from here on: {reason}");
                     Some(Duration::ZERO)
@@ -244,7 +244,7 @@ impl Session {
 
     /// The next message that means something. What was taken is settled meanwhile, so that a refusal is seen although
     /// the provider is silent.
-    async fn next(&mut self, stream: &mut SearchStream) -> Result<Message, Failure> {
+    async fn next(&mut self, stream: &mut SearchStream) -> Result<SyncMessage, Failure> {
         loop {
             let item = if self.consumer.has_unsettled() {
                 tokio::select! {
@@ -258,8 +258,8 @@ impl Session {
                 stream.next().await?
             };
             let message = match (item, stream.result()) {
-                (Some(item), _) => Message::of_item(item)?,
-                (None, Some(result)) => Some(Message::of_result(result)?),
+                (Some(item), _) => SyncMessage::of_item(item)?,
+                (None, Some(result)) => Some(SyncMessage::of_result(result)?),
                 (None, None) => None,
             };
             if let Some(message) = message {
@@ -297,7 +297,7 @@ impl Session {
         Ok(client.search(&search, &controls)?.with_timeout(self.line.patience))
     }
 
-    fn contact(&self, message: &Message) {
+    fn contact(&self, message: &SyncMessage) {
         let now = self.directory.clock().coarse_now();
         self.status.update(|status| {
             status.last_contact = Some(now);

@@ -3,7 +3,7 @@
 use ironbark_directory::{LOGGED_PLACE_ATTRIBUTE, PLACE_ATTRIBUTE, SyncContent, SyncPlaces};
 use ironbark_ldap_proto::{Scope, controls::EntryState};
 
-use crate::{Message, SyncreplLine};
+use crate::{SyncMessage, SyncreplLine};
 
 /// What a search has shown so far.
 #[derive(Debug)]
@@ -30,11 +30,11 @@ impl Told {
     }
 
     /// Looks at a message of the search.
-    pub(crate) fn see(&mut self, message: &Message) {
+    pub(crate) fn see(&mut self, message: &SyncMessage) {
         if self.has_places.is_some() || !self.is_asked {
             return;
         }
-        if let Message::Entry {
+        if let SyncMessage::Entry {
             state: EntryState::Add | EntryState::Modify,
             attributes,
             ..
@@ -88,8 +88,8 @@ pub(crate) fn content(line: &SyncreplLine, places: SyncPlaces) -> Option<SyncCon
 mod tests {
     use super::*;
 
-    fn entry(names: &[&str]) -> Message {
-        Message::Entry {
+    fn entry(names: &[&str]) -> SyncMessage {
+        SyncMessage::Entry {
             state: EntryState::Add,
             uuid: [1; 16],
             cookie: None,
@@ -102,7 +102,7 @@ mod tests {
     fn adds_and_renames_of_a_log_show_whether_places_are_told() {
         let logged = |kind: &str, place: Option<&str>| {
             let mut message = entry(&["reqDN"]);
-            if let Message::Entry { attributes, .. } = &mut message {
+            if let SyncMessage::Entry { attributes, .. } = &mut message {
                 attributes.push(("reqType".into(), vec![kind.as_bytes().to_vec()]));
                 attributes.extend(place.map(|name| (Box::from(name), Vec::new())));
             }
@@ -131,7 +131,7 @@ mod tests {
     fn an_entry_without_its_place_means_something_at_the_end_of_the_refresh() {
         let mut told = asking();
         assert_eq!(told.places(false, true), SyncPlaces::Unknown);
-        told.see(&Message::Reference);
+        told.see(&SyncMessage::Reference);
         told.see(&entry(&["cn"]));
         assert_eq!(told.places(false, false), SyncPlaces::Unknown);
         assert_eq!(told.places(false, true), SyncPlaces::None);

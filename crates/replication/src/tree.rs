@@ -7,7 +7,7 @@ use ironbark_directory::{Incoming, OperationError, ReplicaMapping, ReplicatedEnt
 use ironbark_model::ResultCode;
 use ironbark_store::{ContextVector, Csn};
 
-use crate::{Logged, Order, Stop};
+use crate::{ConsumerAction, ConsumerStop, LogEntry};
 
 /// Octets of a whole configuration. The queue of the thread `config` takes as much.
 const MOST_OCTETS: usize = 64 << 20;
@@ -40,7 +40,7 @@ pub(crate) enum Taken {
     /// The log has told so much that it is to be put into force before the rest.
     Full,
     /// It is not about entries.
-    Passed(Order),
+    Passed(ConsumerAction),
 }
 
 impl TreeRefresh {
@@ -48,9 +48,9 @@ impl TreeRefresh {
     ///
     /// # Errors
     /// The configuration of the provider is too large.
-    pub(crate) fn take(&mut self, order: Order) -> Result<Taken, Stop> {
+    pub(crate) fn take(&mut self, order: ConsumerAction) -> Result<Taken, ConsumerStop> {
         match order {
-            Order::Put {
+            ConsumerAction::Put {
                 uuid,
                 dn,
                 attributes,
@@ -63,23 +63,23 @@ impl TreeRefresh {
                 self.entries.push(entry);
                 self.cookie.extend(cookie);
             }
-            Order::Delete { uuid, cookie, .. } => {
+            ConsumerAction::Delete { uuid, cookie, .. } => {
                 self.octets += UUID_OCTETS;
                 self.gone.push(uuid);
                 self.cookie.extend(cookie);
             }
-            Order::Remember(uuids) => {
+            ConsumerAction::Remember(uuids) => {
                 self.octets += uuids.len() * UUID_OCTETS;
                 self.present.extend(uuids);
             }
-            Order::TakeIn(csns) => self.cookie.extend(csns),
-            Order::EndRefresh { deletes_others, vector } => {
+            ConsumerAction::TakeIn(csns) => self.cookie.extend(csns),
+            ConsumerAction::EndRefresh { deletes_others, vector } => {
                 self.deletes_others = deletes_others && !vector.is_empty();
                 self.cookie.extend(vector.iter());
                 self.covered = vector;
                 return Ok(Taken::Complete);
             }
-            Order::Make { change, csn, cookie } => {
+            ConsumerAction::Make { change, csn, cookie } => {
                 self.cookie.extend(cookie);
                 let change = incoming(*change);
                 self.octets += change.octets();
@@ -88,7 +88,7 @@ impl TreeRefresh {
                     return Ok(Taken::Full);
                 }
             }
-            Order::Search(_) => return Ok(Taken::Passed(order)),
+            ConsumerAction::Search(_) => return Ok(Taken::Passed(order)),
         }
         if self.octets > MOST_OCTETS {
             let text = "the configuration of the provider is too large";
@@ -114,10 +114,13 @@ impl TreeRefresh {
     }
 
     /// A change after the refresh; the order, if it is none.
-    pub(crate) fn single(order: Order, mapping: &Arc<ReplicaMapping>) -> Result<ReplicatedTree, Order> {
+    pub(crate) fn single(
+        order: ConsumerAction,
+        mapping: &Arc<ReplicaMapping>,
+    ) -> Result<ReplicatedTree, ConsumerAction> {
         let mut one = Self::default();
         match order {
-            Order::Put {
+            ConsumerAction::Put {
                 uuid,
                 dn,
                 attributes,
@@ -128,21 +131,21 @@ impl TreeRefresh {
                 one.entries.push(ReplicatedEntry { uuid, dn, attributes });
                 one.cookie = cookie;
             }
-            Order::Delete { uuid, cookie, .. } => (one.gone, one.cookie) = (vec![uuid], cookie),
-            Order::Make { change, csn, cookie } => {
+            ConsumerAction::Delete { uuid, cookie, .. } => (one.gone, one.cookie) = (vec![uuid], cookie),
+            ConsumerAction::Make { change, csn, cookie } => {
                 one.logged.push((incoming(*change), csn));
                 one.cookie = cookie;
             }
-            Order::TakeIn(csns) => one.cookie = csns,
+            ConsumerAction::TakeIn(csns) => one.cookie = csns,
             order => return Err(order),
         }
         Ok(one.into_change(mapping))
     }
 }
 
-fn incoming(change: Logged) -> Incoming {
+fn incoming(change: LogEntry) -> Incoming {
     match change {
-        Logged::Add(entry) => Incoming::Entry(entry),
-        Logged::Change(change) => Incoming::Logged(change),
+        LogEntry::Add(entry) => Incoming::Entry(entry),
+        LogEntry::Change(change) => Incoming::Logged(change),
     }
 }

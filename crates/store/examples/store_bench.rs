@@ -17,7 +17,7 @@ use ironbark_model::{
     Attribute, CompiledFilter, Dn, Entry, Filter, Schema, Truth,
     schema::{SchemaBuilder, file},
 };
-use ironbark_store::{BulkBuilder, Database, DatabaseOptions, IndexDefinition, Location, Scope, View};
+use ironbark_store::{BulkBuilder, Database, DatabaseOptions, DitScope, IndexDefinition, Location, View};
 
 const SUFFIX: &str = "dc=example,dc=com";
 const BATCH: usize = 20_000;
@@ -216,7 +216,7 @@ fn equality(view: View<'_>, base: u64, count: u64) {
     for round in 0..4 {
         let (start, mut found) = (processor_seconds(), 0u64);
         for filter in &filters {
-            let plan = view.plan(base, Scope::Subtree, filter).unwrap();
+            let plan = view.plan(base, DitScope::Subtree, filter).unwrap();
             let mut candidates = view.candidates(&plan, 0).unwrap();
             while let Some(id) = candidates.next_id().unwrap() {
                 found += u64::from(view.record(id).unwrap().is_some());
@@ -228,12 +228,12 @@ fn equality(view: View<'_>, base: u64, count: u64) {
         );
         let (start, mut found) = (processor_seconds(), 0u64);
         for filter in &filters {
-            let plan = view.plan(base, Scope::Subtree, filter).unwrap();
+            let plan = view.plan(base, DitScope::Subtree, filter).unwrap();
             let mut candidates = view.candidates(&plan, 0).unwrap();
             while let Some(id) = candidates.next_id().unwrap() {
                 let record = view.record(id).unwrap().unwrap();
                 let matches = record.evaluate(filter, &mut scratch) == Truth::True;
-                found += u64::from(matches && record.is_in_scope(base, Scope::Subtree).unwrap());
+                found += u64::from(matches && record.is_in_scope(base, DitScope::Subtree).unwrap());
             }
         }
         println!(
@@ -246,7 +246,7 @@ fn equality(view: View<'_>, base: u64, count: u64) {
 fn search(view: View<'_>, base: u64, text: &str) {
     let filter = compile(view, text);
     let (start, mut found, mut looked, mut scratch) = (wall_seconds(), 0u64, 0u64, Vec::new());
-    let plan = view.plan(base, Scope::Subtree, &filter).unwrap();
+    let plan = view.plan(base, DitScope::Subtree, &filter).unwrap();
     let planned = (wall_seconds() - start) * 1e6;
     let mut candidates = view.candidates(&plan, 0).unwrap();
     while let Some(id) = candidates.next_id().unwrap() {

@@ -63,7 +63,7 @@ pub use error::StoreError;
 pub use log::{Batch, ChangeRows, ClusterLogPlace, LogLimits, LogState, TrimStep};
 pub use options::{DatabaseOptions, IndexDefinition};
 pub use plan::{Candidates, Plan, PlannedTerm, TermKind, UnindexedTerm};
-pub use scope::Scope;
+pub use scope::DitScope;
 pub use staging::Staging;
 pub use value_list::ValueList;
 pub use version::{EnvironmentNumber, Version};

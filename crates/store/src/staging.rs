@@ -16,7 +16,7 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::{
     Database, DatabaseOptions, StoreError,
-    check::{self, Extent, Findings},
+    check::{self, CheckFindings, Extent},
     checkpoint,
 };
 
@@ -210,7 +210,7 @@ fn remove_abandoned(parent: &Path) {
 }
 
 /// Returns the first finding as an error.
-fn sound(findings: &Findings) -> Result<(), StoreError> {
+fn sound(findings: &CheckFindings) -> Result<(), StoreError> {
     match findings.in_short() {
         None => Ok(()),
         Some(what) => Err(StoreError::Format(format!("the copy is not sound: {what}"))),

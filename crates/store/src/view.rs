@@ -19,7 +19,7 @@ use heed::{RoTxn, WithoutTls};
 use ironbark_model::{AttributeDescription, Budget, Dn, Entry, Schema};
 
 use crate::{
-    DerivedAttributes, EntryId, Scope, StoreError, Version,
+    DerivedAttributes, DitScope, EntryId, StoreError, Version,
     catalog::Catalog,
     external::SetKey,
     ground::Ground,
@@ -256,10 +256,10 @@ impl<'t> Record<'t> {
         self.header.parent
     }
     /// As [`View::in_scope`], one look-up cheaper.
-    pub fn is_in_scope(&self, base: EntryId, scope: Scope) -> Result<bool, StoreError> {
+    pub fn is_in_scope(&self, base: EntryId, scope: DitScope) -> Result<bool, StoreError> {
         match scope {
-            Scope::Subtree if self.id == base || self.header.parent == base && base != 0 => Ok(true),
-            Scope::Subtree if self.header.parent != 0 => self.view.in_scope(self.header.parent, base, scope),
+            DitScope::Subtree if self.id == base || self.header.parent == base && base != 0 => Ok(true),
+            DitScope::Subtree if self.header.parent != 0 => self.view.in_scope(self.header.parent, base, scope),
             _ => self.view.in_scope(self.id, base, scope),
         }
     }

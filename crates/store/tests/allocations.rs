@@ -13,7 +13,7 @@ mod common;
 use common::*;
 use ironbark_model::Truth;
 use ironbark_store::{
-    AnswerCache, ChangeRecord, Kinds, Scope, ValueChange,
+    AnswerCache, ChangeRecord, DitScope, Kinds, ValueChange,
     change::{Before, Gone, RequestedChange, RequestedKind, RequestedModification},
 };
 
@@ -47,12 +47,12 @@ fn an_equality_search_takes_no_memory() {
         operational: true,
     };
     let mut search = |filter| {
-        let plan = view.plan(base, Scope::Subtree, filter).unwrap();
+        let plan = view.plan(base, DitScope::Subtree, filter).unwrap();
         let mut candidates = view.candidates(&plan, 0).unwrap();
         let mut found = 0;
         while let Some(record) = candidates.next_record().unwrap() {
             let matches = record.evaluate(filter, &mut scratch) == Truth::True;
-            found += usize::from(matches && record.is_in_scope(base, Scope::Subtree).unwrap());
+            found += usize::from(matches && record.is_in_scope(base, DitScope::Subtree).unwrap());
             answer.clear();
             record
                 .append_attributes(&mut answer, &mut answers, everything, |_| false)

@@ -23,7 +23,7 @@ use ironbark_model::{
     Attribute, CompiledFilter, Dn, Entry, Filter, Schema, Truth,
     schema::{SchemaBuilder, file},
 };
-use ironbark_store::{BulkBuilder, Database, DatabaseOptions, Effect, EntryId, Location, Scope, ValueChange, View};
+use ironbark_store::{BulkBuilder, Database, DatabaseOptions, DitScope, Effect, EntryId, Location, ValueChange, View};
 use proptest::prelude::*;
 
 const SUFFIX: &str = "cn=x";
@@ -446,7 +446,7 @@ fn planned(view: View<'_>, schema: &Schema, compiled: &CompiledFilter) -> Vec<En
     let Location::Entry(base) = view.locate(&Dn::parse(schema, SUFFIX.as_bytes()).unwrap()).unwrap() else {
         panic!("no suffix")
     };
-    let plan = view.plan(base, Scope::Subtree, compiled).unwrap();
+    let plan = view.plan(base, DitScope::Subtree, compiled).unwrap();
     let mut candidates = view.candidates(&plan, 0).unwrap();
     let (mut found, mut scratch) = (Vec::new(), Vec::new());
     while let Some(id) = candidates.next_id().unwrap() {

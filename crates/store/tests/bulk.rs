@@ -13,7 +13,7 @@ use crate::common;
 
 use common::*;
 use ironbark_model::Entry;
-use ironbark_store::{BulkBuilder, ContextVector, Csn, Database, PreparedEntry, Preparer, Scope, StoreError};
+use ironbark_store::{BulkBuilder, ContextVector, Csn, Database, DitScope, PreparedEntry, Preparer, StoreError};
 
 const ALL: &str = "dc=example,dc=com";
 
@@ -99,13 +99,13 @@ fn bulk_equals(single: &Store, entries: &[Entry], memory_limit: usize) {
         "(member=uid=u5,ou=people,dc=example,dc=com)",
     ] {
         assert_eq!(
-            bulk.search(ALL, Scope::Subtree, filter),
-            single.search(ALL, Scope::Subtree, filter),
+            bulk.search(ALL, DitScope::Subtree, filter),
+            single.search(ALL, DitScope::Subtree, filter),
             "{filter}"
         );
         assert_eq!(
-            bulk.explain(ALL, Scope::Subtree, filter),
-            single.explain(ALL, Scope::Subtree, filter),
+            bulk.explain(ALL, DitScope::Subtree, filter),
+            single.explain(ALL, DitScope::Subtree, filter),
             "{filter}"
         );
     }
@@ -113,7 +113,7 @@ fn bulk_equals(single: &Store, entries: &[Entry], memory_limit: usize) {
     // It is an ordinary database.
     bulk.apply(&[add("cn=later,dc=example,dc=com", &[("cn", "later")])])
         .unwrap();
-    assert_eq!(bulk.search(ALL, Scope::Subtree, "(cn=later)").len(), 1);
+    assert_eq!(bulk.search(ALL, DitScope::Subtree, "(cn=later)").len(), 1);
     assert!(!bulk.directory.path().join("bulk-build.tmp").exists());
     assert_sound(&bulk.database);
     assert_sound(&single.database);
@@ -156,19 +156,19 @@ fn a_build_goes_whole_into_an_open_database_that_never_had_entries() {
     }
     for filter in ["(uid=u2999)", "(cn=*ber 17*)", "(sn=jones)", "(!(sn=jones))"] {
         let (found, expected) = (
-            live.explain(ALL, Scope::Subtree, filter),
-            single.explain(ALL, Scope::Subtree, filter),
+            live.explain(ALL, DitScope::Subtree, filter),
+            single.explain(ALL, DitScope::Subtree, filter),
         );
         assert_eq!(found, expected, "{filter}");
         assert_eq!(
-            live.search(ALL, Scope::Subtree, filter),
-            single.search(ALL, Scope::Subtree, filter),
+            live.search(ALL, DitScope::Subtree, filter),
+            single.search(ALL, DitScope::Subtree, filter),
             "{filter}"
         );
     }
     live.apply(&[add("cn=later,dc=example,dc=com", &[("cn", "later")])])
         .unwrap();
-    assert_eq!(live.search(ALL, Scope::Subtree, "(cn=later)").len(), 1);
+    assert_eq!(live.search(ALL, DitScope::Subtree, "(cn=later)").len(), 1);
     assert!(!live.directory.path().join("bulk-build.tmp").exists());
     assert_sound(&live.database);
     assert!(
@@ -243,7 +243,7 @@ fn superiors_may_come_late() {
         builder.finish().unwrap();
         let database = Database::open(options(directory.path()), schema()).unwrap();
         let snapshot = database.snapshot().unwrap();
-        assert_eq!(search(snapshot.view(), ALL, Scope::Subtree, "(uid=*)").len(), 50);
+        assert_eq!(search(snapshot.view(), ALL, DitScope::Subtree, "(uid=*)").len(), 50);
         snapshot.view().digest().unwrap()
     };
     let ordered = digest_of(&entries);

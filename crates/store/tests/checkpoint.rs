@@ -20,7 +20,7 @@ use std::{
 };
 
 use common::*;
-use ironbark_store::{Database, DatabaseOptions, Scope, check};
+use ironbark_store::{Database, DatabaseOptions, DitScope, check};
 use ironbark_testkit::outage::{crash_of_machine, forget_memory};
 use proptest::prelude::*;
 
@@ -71,7 +71,7 @@ fn fill(database: &Database, numbers: std::ops::Range<u32>) {
 
 fn content(database: &Database) -> Vec<String> {
     let snapshot = database.snapshot().unwrap();
-    search(snapshot.view(), BASE, Scope::Subtree, "(objectClass=*)")
+    search(snapshot.view(), BASE, DitScope::Subtree, "(objectClass=*)")
 }
 
 fn checkpoint(database: &Database) {

@@ -18,7 +18,7 @@ use std::{
 };
 
 use common::*;
-use ironbark_store::{Database, DatabaseOptions, Effect, Scope, ValueChange};
+use ironbark_store::{Database, DatabaseOptions, DitScope, Effect, ValueChange};
 
 const DIRECTORY: &str = "IRONBARK_STORE_CRASH_DIRECTORY";
 const GROUP: &str = "cn=all,ou=groups,dc=example,dc=com";
@@ -106,13 +106,13 @@ fn acknowledged_writes_survive_kill() {
         assert!(count > acknowledged, "{count} entries, {acknowledged} acknowledged");
         assert!(count <= acknowledged + 2, "no more than one write was under way");
         for filter in ["(sn=killed)", "(cn=*p*)", "(objectClass=*)"] {
-            let found = search(view, "dc=example,dc=com", Scope::Subtree, filter);
-            assert_eq!(found, scan(view, "dc=example,dc=com", Scope::Subtree, filter));
+            let found = search(view, "dc=example,dc=com", DitScope::Subtree, filter);
+            assert_eq!(found, scan(view, "dc=example,dc=com", DitScope::Subtree, filter));
         }
         for n in 4..=acknowledged {
             let filter = format!("(member=cn=p{n},ou=people,dc=example,dc=com)");
             assert_eq!(
-                search(view, "dc=example,dc=com", Scope::Subtree, &filter),
+                search(view, "dc=example,dc=com", DitScope::Subtree, &filter),
                 [GROUP],
                 "{n}"
             );

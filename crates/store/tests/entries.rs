@@ -18,7 +18,9 @@ use std::sync::{
 
 use common::*;
 use ironbark_model::{Dn, Entry};
-use ironbark_store::{BucketSums, ChangeRecord, Database, Effect, Location, Scope, StoreError, Subtrees, ValueChange};
+use ironbark_store::{
+    BucketSums, ChangeRecord, Database, DitScope, Effect, Location, StoreError, Subtrees, ValueChange,
+};
 
 fn entry_of(store: &Store, name: &str) -> Entry {
     let snapshot = store.database.snapshot().unwrap();
@@ -187,9 +189,9 @@ fn replace_moves_an_attribute_to_the_end_and_delete_removes_by_normal_form() {
     );
     assert_eq!(entry_of(&store, name), expected);
     let all = "dc=example,dc=com";
-    assert_eq!(store.search(all, Scope::Subtree, "(sn=x)"), [""; 0]);
-    assert_eq!(store.search(all, Scope::Subtree, "(sn=Y)"), [name]);
-    assert_eq!(store.search(all, Scope::Subtree, "(cn=b)"), [name]);
+    assert_eq!(store.search(all, DitScope::Subtree, "(sn=x)"), [""; 0]);
+    assert_eq!(store.search(all, DitScope::Subtree, "(sn=Y)"), [name]);
+    assert_eq!(store.search(all, DitScope::Subtree, "(cn=b)"), [name]);
 }
 
 #[test]
@@ -215,7 +217,7 @@ fn a_subtree_rename_moves_all_and_bumps_the_structure_version() {
         }])
         .unwrap();
     assert_ne!(version(&store), before);
-    let found = store.search("ou=groups,dc=example,dc=com", Scope::Subtree, "(cn=a)");
+    let found = store.search("ou=groups,dc=example,dc=com", DitScope::Subtree, "(cn=a)");
     assert_eq!(found, ["cn=a,ou=Staff,ou=groups,dc=example,dc=com"]);
     let snapshot = store.database.snapshot().unwrap();
     assert!(matches!(
@@ -231,7 +233,7 @@ fn a_subtree_rename_moves_all_and_bumps_the_structure_version() {
             changes: vec![],
         }])
         .unwrap();
-    let found = store.search("dc=example,dc=com", Scope::Subtree, "(cn=a)");
+    let found = store.search("dc=example,dc=com", DitScope::Subtree, "(cn=a)");
     assert_eq!(found, ["cn=a,ou=STAFF,ou=groups,dc=example,dc=com"]);
     assert_sound(&store.database);
 }
@@ -275,7 +277,7 @@ fn values_stay_when_the_name_changes() {
             .unwrap();
         let both = [&lines[..4], &[("displayName", "another")], &lines[4..]].concat();
         assert_eq!(entry_of(&store, &name), entry(&name, &both));
-        let found = store.search(people, Scope::Subtree, "(&(title=cn)(displayName=another))");
+        let found = store.search(people, DitScope::Subtree, "(&(title=cn)(displayName=another))");
         assert_eq!(found.len(), 1, "{found:?}");
         store.apply(&[Effect::Delete { dn: name.into() }]).unwrap();
         assert_sound(&store.database);
@@ -302,8 +304,8 @@ fn a_big_group_changes_by_the_member() {
         .unwrap();
     let all = "dc=example,dc=com";
     let with = |number: u32| format!("(member={})", String::from_utf8(member(number)).unwrap());
-    assert_eq!(store.search(all, Scope::Subtree, &with(4999)), [name]);
-    assert_eq!(store.search(all, Scope::Subtree, &with(5000)), [""; 0]);
+    assert_eq!(store.search(all, DitScope::Subtree, &with(4999)), [name]);
+    assert_eq!(store.search(all, DitScope::Subtree, &with(5000)), [""; 0]);
     store
         .apply(&[modify(
             name,
@@ -319,8 +321,8 @@ fn a_big_group_changes_by_the_member() {
             ],
         )])
         .unwrap();
-    assert_eq!(store.search(all, Scope::Subtree, &with(17)), [""; 0]);
-    assert_eq!(store.search(all, Scope::Subtree, &with(5000)), [name]);
+    assert_eq!(store.search(all, DitScope::Subtree, &with(17)), [""; 0]);
+    assert_eq!(store.search(all, DitScope::Subtree, &with(5000)), [name]);
     let found = entry_of(&store, name);
     let expected: Vec<Vec<u8>> = (0..=5000).filter(|n| *n != 17).map(member).collect();
     assert_eq!(found.attributes[2].values, expected);
@@ -341,8 +343,8 @@ fn a_big_group_changes_by_the_member() {
         )])
         .unwrap();
     assert_eq!(entry_of(&store, name).attributes[2].values.len(), 10);
-    assert_eq!(store.search(all, Scope::Subtree, &with(3)), [name]);
-    assert_eq!(store.search(all, Scope::Subtree, &with(30)), [""; 0]);
+    assert_eq!(store.search(all, DitScope::Subtree, &with(3)), [name]);
+    assert_eq!(store.search(all, DitScope::Subtree, &with(30)), [""; 0]);
     store
         .apply(&[modify(
             name,
@@ -352,8 +354,8 @@ fn a_big_group_changes_by_the_member() {
             }],
         )])
         .unwrap();
-    assert_eq!(store.search(all, Scope::Subtree, &with(3)), [""; 0]);
-    assert_eq!(store.search(all, Scope::Subtree, "(member=*)"), [""; 0]);
+    assert_eq!(store.search(all, DitScope::Subtree, &with(3)), [""; 0]);
+    assert_eq!(store.search(all, DitScope::Subtree, "(member=*)"), [""; 0]);
     assert_sound(&store.database);
 }
 
@@ -486,7 +488,11 @@ fn a_full_map_refuses_writes_and_serves_reads() {
         }
     }
     assert!(full);
-    assert!(!store.search("dc=example,dc=com", Scope::Subtree, "(cn=a)").is_empty());
+    assert!(
+        !store
+            .search("dc=example,dc=com", DitScope::Subtree, "(cn=a)")
+            .is_empty()
+    );
     // Deleting makes room.
     for n in 0..5 {
         let dn = format!("cn=p{n},ou=people,dc=example,dc=com").into();
@@ -561,11 +567,11 @@ fn the_empty_suffix_needs_no_root_entry() {
     let view = snapshot.view();
     assert_eq!(view.locate(&Dn::root()).unwrap(), Location::Missing { ancestor: None });
     let compiled = compile("(objectClass=domain)");
-    let plan = view.plan(0, Scope::OneLevel, &compiled).unwrap();
+    let plan = view.plan(0, DitScope::OneLevel, &compiled).unwrap();
     let mut found = 0;
     let mut candidates = view.candidates(&plan, 0).unwrap();
     while let Some(id) = candidates.next_id().unwrap() {
-        found += usize::from(view.in_scope(id, 0, Scope::OneLevel).unwrap());
+        found += usize::from(view.in_scope(id, 0, DitScope::OneLevel).unwrap());
     }
     assert_eq!(found, 2);
     drop(candidates);
@@ -579,12 +585,12 @@ fn the_empty_suffix_needs_no_root_entry() {
     assert!(view.has_subordinates(root).unwrap());
     assert_eq!(view.children(root).unwrap().count(), 2);
     let com = locate(view, "dc=com");
-    assert!(view.in_scope(com, root, Scope::OneLevel).unwrap());
+    assert!(view.in_scope(com, root, DitScope::OneLevel).unwrap());
     assert!(
-        view.in_scope(locate(view, "dc=example,dc=com"), root, Scope::Subtree)
+        view.in_scope(locate(view, "dc=example,dc=com"), root, DitScope::Subtree)
             .unwrap()
     );
-    assert!(!view.in_scope(root, root, Scope::Children).unwrap());
+    assert!(!view.in_scope(root, root, DitScope::Children).unwrap());
     assert_eq!(view.dn(com).unwrap().pretty(), "dc=com");
     assert_sound(&store.database);
 }
@@ -617,7 +623,11 @@ fn superiors_may_come_late_in_a_load() {
     assert_eq!(load(&mut write, "ou=b,ou=a,dc=example,dc=com"), 3);
     assert!(write.missing_superiors(9).unwrap().is_empty());
     write.commit().unwrap();
-    let found = store.search("dc=example,dc=com", Scope::Subtree, "(objectClass=organizationalUnit)");
+    let found = store.search(
+        "dc=example,dc=com",
+        DitScope::Subtree,
+        "(objectClass=organizationalUnit)",
+    );
     assert_eq!(found.len(), 4);
     assert_sound(&store.database);
 }
@@ -698,7 +708,7 @@ fn readers_see_whole_transactions_while_a_writer_works() {
                         String::from_utf8(value).unwrap().parse::<u64>().unwrap()
                     });
                     assert_eq!(view.entry_count().unwrap(), 3 + number);
-                    let found = search(view, "dc=example,dc=com", Scope::Subtree, &format!("(cn=p{number})"));
+                    let found = search(view, "dc=example,dc=com", DitScope::Subtree, &format!("(cn=p{number})"));
                     assert_eq!(found.len() as u64, number.min(1));
                     assert!(number >= last);
                     last = number;
@@ -739,7 +749,7 @@ fn another_schema_takes_effect_at_once() {
     assert!(database.is_same_file(&store.database));
     let found = |database: &Database| {
         let snapshot = database.snapshot().unwrap();
-        search(snapshot.view(), "dc=example,dc=com", Scope::Subtree, "(ou=people)").len()
+        search(snapshot.view(), "dc=example,dc=com", DitScope::Subtree, "(ou=people)").len()
     };
     assert_eq!(found(&database), 1);
     // The bare system schema lacks attributes that entries have.

@@ -19,7 +19,7 @@ use std::{
 };
 
 use common::*;
-use ironbark_store::{Database, Effect, IndexDefinition, IndexStep, Scope, ValueChange};
+use ironbark_store::{Database, DitScope, Effect, IndexDefinition, IndexStep, ValueChange};
 
 const ALL: &str = "dc=example,dc=com";
 
@@ -61,7 +61,7 @@ fn finish(database: &Database) {
 }
 
 fn is_indexed(store: &Store, filter: &str) -> bool {
-    store.explain(ALL, Scope::Subtree, filter).starts_with("way: index")
+    store.explain(ALL, DitScope::Subtree, filter).starts_with("way: index")
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_new_index_is_used_when_it_is_complete() {
         assert_eq!(store.database.index_progress().unwrap().is_empty(), is_complete);
     }
     assert_eq!(done, 403);
-    let found = store.search(ALL, Scope::Subtree, "(description=about 3)");
+    let found = store.search(ALL, DitScope::Subtree, "(description=about 3)");
     assert_eq!(found.len(), 57);
     assert!(is_indexed(&store, "(description=*out 3*)"));
 }
@@ -102,7 +102,7 @@ fn an_index_serves_until_the_one_in_its_place_is_built() {
     let mut steps = Vec::new();
     loop {
         assert!(is_indexed(&store, "(cn=u17)"), "{steps:?}");
-        assert_eq!(store.search(ALL, Scope::Subtree, "(cn=u17)").len(), 1);
+        assert_eq!(store.search(ALL, DitScope::Subtree, "(cn=u17)").len(), 1);
         match store.database.index_step(40).unwrap() {
             Some(step) => steps.push(step),
             None => break,
@@ -115,7 +115,7 @@ fn an_index_serves_until_the_one_in_its_place_is_built() {
         "what was replaced is deleted at the end: {steps:?}"
     );
     assert!(matches!(steps[0], IndexStep::Built { is_complete: false, .. }));
-    assert_eq!(store.search(ALL, Scope::Subtree, "(cn=deutsch)").len(), 300);
+    assert_eq!(store.search(ALL, DitScope::Subtree, "(cn=deutsch)").len(), 300);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_dropped_index_is_not_used_and_goes_in_steps() {
     finish(&store.database);
     assert!(is_indexed(&store, "(uid=u17)"));
     for n in [0, 17, 2999] {
-        assert_eq!(store.search(ALL, Scope::Subtree, &format!("(uid=u{n})")), [name(n)]);
+        assert_eq!(store.search(ALL, DitScope::Subtree, &format!("(uid=u{n})")), [name(n)]);
     }
     assert_sound(&store.database);
 }
@@ -182,8 +182,8 @@ fn read(database: &Database, ended: &AtomicBool) {
     for filter in filters.iter().cycle() {
         let snapshot = database.snapshot().unwrap();
         let view = snapshot.view();
-        let found = search(view, ALL, Scope::Subtree, filter);
-        assert_eq!(found, scan(view, ALL, Scope::Subtree, filter), "{filter}");
+        let found = search(view, ALL, DitScope::Subtree, filter);
+        assert_eq!(found, scan(view, ALL, DitScope::Subtree, filter), "{filter}");
         if ended.load(Ordering::Relaxed) {
             return;
         }
@@ -264,8 +264,8 @@ fn answers_are_right_whatever_happens_to_indexes() {
     finish(database);
     for filter in ["(description=about 3)", "(cn=deutsch)", "(uid=u1001)"] {
         let snapshot = database.snapshot().unwrap();
-        let found = search(snapshot.view(), ALL, Scope::Subtree, filter);
-        assert_eq!(found, scan(snapshot.view(), ALL, Scope::Subtree, filter));
+        let found = search(snapshot.view(), ALL, DitScope::Subtree, filter);
+        assert_eq!(found, scan(snapshot.view(), ALL, DitScope::Subtree, filter));
     }
     assert_sound(database);
 }
@@ -281,7 +281,7 @@ fn a_snapshot_from_before_an_index_was_complete_does_not_use_it() {
             scope.spawn(|| {
                 while !ended.load(Ordering::Relaxed) {
                     let snapshot = database.snapshot().unwrap();
-                    let found = search(snapshot.view(), ALL, Scope::Subtree, "(description=about 3)");
+                    let found = search(snapshot.view(), ALL, DitScope::Subtree, "(description=about 3)");
                     assert_eq!(found.len(), 14);
                 }
             });
@@ -361,8 +361,8 @@ fn a_build_goes_on_after_kill_where_it_was() {
     assert!(is_indexed(&store, "(description=about 3)"));
     for filter in ["(description=about 3)", "(description=*out 6)"] {
         let snapshot = store.database.snapshot().unwrap();
-        let found = search(snapshot.view(), ALL, Scope::Subtree, filter);
-        assert_eq!(found, scan(snapshot.view(), ALL, Scope::Subtree, filter));
+        let found = search(snapshot.view(), ALL, DitScope::Subtree, filter);
+        assert_eq!(found, scan(snapshot.view(), ALL, DitScope::Subtree, filter));
         assert!(found.len() > 200);
     }
     assert_sound(&store.database);

@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 
 use common::*;
 use ironbark_model::{Budget, CompiledFilter, Filter};
-use ironbark_store::{Effect, Plan, Scope, TermKind, ValueChange, View};
+use ironbark_store::{DitScope, Effect, Plan, TermKind, ValueChange, View};
 use proptest::prelude::*;
 
 const ALL: &str = "dc=example,dc=com";
@@ -50,13 +50,13 @@ fn filled() -> Store {
 fn equality_goes_straight_to_the_entry() {
     let store = filled();
     assert_eq!(
-        store.search(ALL, Scope::Subtree, "(uid=U17)"),
+        store.search(ALL, DitScope::Subtree, "(uid=U17)"),
         ["uid=u17,ou=people,dc=example,dc=com"]
     );
-    let plan = store.explain(ALL, Scope::Subtree, "(uid=u17)");
+    let plan = store.explain(ALL, DitScope::Subtree, "(uid=u17)");
     assert_eq!(plan, "way: index\ncandidates: 1\n  uid equality: 1");
     assert_eq!(
-        store.explain(ALL, Scope::Base, "(uid=u17)"),
+        store.explain(ALL, DitScope::Base, "(uid=u17)"),
         "way: the base entry alone\ncandidates: 1"
     );
 }
@@ -65,10 +65,10 @@ fn equality_goes_straight_to_the_entry() {
 fn an_attribute_that_no_entry_has_gives_nothing() {
     let store = filled();
     assert_eq!(
-        store.explain(ALL, Scope::Subtree, "(seeAlso=cn=x)"),
+        store.explain(ALL, DitScope::Subtree, "(seeAlso=cn=x)"),
         "way: index\ncandidates: 0\n  seeAlso equality: 0"
     );
-    assert!(store.search(ALL, Scope::Subtree, "(noSuchAttribute=x)").is_empty());
+    assert!(store.search(ALL, DitScope::Subtree, "(noSuchAttribute=x)").is_empty());
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_filter_nested_as_deeply_as_it_may_is_planned_on_a_small_stack() {
                 .spawn_scoped(scope, || {
                     let snapshot = store.database.snapshot().unwrap();
                     let view = snapshot.view();
-                    view.plan(locate(view, ALL), Scope::Subtree, &compiled).is_ok()
+                    view.plan(locate(view, ALL), DitScope::Subtree, &compiled).is_ok()
                 })
                 .unwrap()
                 .join()
@@ -103,7 +103,7 @@ fn unindexed_items_are_named() {
     let plan = view
         .plan(
             locate(view, ALL),
-            Scope::Subtree,
+            DitScope::Subtree,
             &compile("(|(uid=u*)(dc=example)(dc=x)(ou=*))"),
         )
         .unwrap();
@@ -129,11 +129,11 @@ fn object_classes_answer_for_their_superclasses() {
         ("organizationalUnit", 2),
     ] {
         let filter = format!("(objectClass={class})");
-        assert_eq!(store.search(ALL, Scope::Subtree, &filter).len(), count, "{class}");
+        assert_eq!(store.search(ALL, DitScope::Subtree, &filter).len(), count, "{class}");
     }
     assert!(
         store
-            .explain(ALL, Scope::Subtree, "(objectClass=inetOrgPerson)")
+            .explain(ALL, DitScope::Subtree, "(objectClass=inetOrgPerson)")
             .starts_with("way: index\ncandidates: 200")
     );
 }
@@ -141,15 +141,15 @@ fn object_classes_answer_for_their_superclasses() {
 #[test]
 fn a_small_subtree_is_walked() {
     let store = filled();
-    let plan = store.explain("ou=groups,dc=example,dc=com", Scope::Subtree, "(objectClass=*)");
+    let plan = store.explain("ou=groups,dc=example,dc=com", DitScope::Subtree, "(objectClass=*)");
     assert_eq!(plan, "way: walk of the subtree\ncandidates: 1");
-    let plan = store.explain(ALL, Scope::OneLevel, "(description=x*)");
+    let plan = store.explain(ALL, DitScope::OneLevel, "(description=x*)");
     assert!(
         plan.starts_with("way: index\ncandidates: 0") || plan.starts_with("way: walk"),
         "{plan}"
     );
-    assert_eq!(store.search(ALL, Scope::OneLevel, "(ou=*)").len(), 2);
-    assert_eq!(store.search(ALL, Scope::Children, "(objectClass=*)").len(), 402);
+    assert_eq!(store.search(ALL, DitScope::OneLevel, "(ou=*)").len(), 2);
+    assert_eq!(store.search(ALL, DitScope::Children, "(objectClass=*)").len(), 402);
 }
 
 #[test]
@@ -157,7 +157,10 @@ fn a_walk_passes_over_no_row_by_itself() {
     let store = filled();
     let snapshot = store.database.snapshot().unwrap();
     let view = snapshot.view();
-    for (base, scope) in [("ou=people,dc=example,dc=com", Scope::OneLevel), (ALL, Scope::Subtree)] {
+    for (base, scope) in [
+        ("ou=people,dc=example,dc=com", DitScope::OneLevel),
+        (ALL, DitScope::Subtree),
+    ] {
         let plan = view.plan(locate(view, base), scope, &compile("(!(sn=jones))")).unwrap();
         assert_eq!(rows(view, &plan), 403, "who asked looks at the clock between them");
     }
@@ -183,7 +186,9 @@ fn candidates_go_on_after_any_id() {
         "(!(sn=jones))",
         "(uid=u3)",
     ] {
-        let plan = view.plan(locate(view, ALL), Scope::Subtree, &compile(filter)).unwrap();
+        let plan = view
+            .plan(locate(view, ALL), DitScope::Subtree, &compile(filter))
+            .unwrap();
         let all = {
             let (mut all, mut candidates) = (Vec::new(), view.candidates(&plan, 0).unwrap());
             while let Some(id) = candidates.next_id().unwrap() {
@@ -203,12 +208,16 @@ fn candidates_go_on_after_any_id() {
 fn parts_of_names_can_be_searched() {
     let store = filled();
     assert_eq!(
-        store.search(ALL, Scope::Subtree, "(ou:dn:=groups)"),
+        store.search(ALL, DitScope::Subtree, "(ou:dn:=groups)"),
         ["ou=groups,dc=example,dc=com"]
     );
-    assert_eq!(store.search(ALL, Scope::Subtree, "(ou:dn:=people)").len(), 401);
+    assert_eq!(store.search(ALL, DitScope::Subtree, "(ou:dn:=people)").len(), 401);
     // Attributes of names have no options.
-    assert!(store.search(ALL, Scope::Subtree, "(ou;lang-en:dn:=people)").is_empty());
+    assert!(
+        store
+            .search(ALL, DitScope::Subtree, "(ou;lang-en:dn:=people)")
+            .is_empty()
+    );
 }
 
 #[test]
@@ -230,8 +239,8 @@ fn language_tags_and_subtypes_are_indexed_with_their_type() {
         .unwrap();
     let search = |filter: &str| {
         let snapshot = store.database.snapshot().unwrap();
-        let found = search(snapshot.view(), ALL, Scope::Subtree, filter);
-        assert_eq!(found, scan(snapshot.view(), ALL, Scope::Subtree, filter), "{filter}");
+        let found = search(snapshot.view(), ALL, DitScope::Subtree, filter);
+        assert_eq!(found, scan(snapshot.view(), ALL, DitScope::Subtree, filter), "{filter}");
         found.len()
     };
     assert_eq!(search("(name=x)"), 3);
@@ -241,11 +250,15 @@ fn language_tags_and_subtypes_are_indexed_with_their_type() {
     assert_eq!(search("(sn;lang-de-=x)"), 1);
     assert!(
         store
-            .explain(ALL, Scope::Subtree, "(name=x)")
+            .explain(ALL, DitScope::Subtree, "(name=x)")
             .contains("name equality: 3")
     );
     // The index of `cn` alone lacks some values; the index of its superior has all.
-    assert!(store.explain(ALL, Scope::Subtree, "(cn=x)").contains("cn equality: 3"));
+    assert!(
+        store
+            .explain(ALL, DitScope::Subtree, "(cn=x)")
+            .contains("cn equality: 3")
+    );
 }
 
 #[test]
@@ -274,9 +287,13 @@ fn chains_are_followed_through_the_index_and_without_it() {
             .unwrap();
         let chain = |target: &str| {
             let filter = format!("(memberOfGroup:1.2.840.113556.1.4.1941:={})", name(target));
-            let found = store.search(ALL, Scope::Subtree, &filter);
+            let found = store.search(ALL, DitScope::Subtree, &filter);
             let snapshot = store.database.snapshot().unwrap();
-            assert_eq!(found, scan(snapshot.view(), ALL, Scope::Subtree, &filter), "{filter}");
+            assert_eq!(
+                found,
+                scan(snapshot.view(), ALL, DitScope::Subtree, &filter),
+                "{filter}"
+            );
             found
         };
         assert_eq!(chain("c"), [name("a"), name("b"), name("c"), name("e")]);
@@ -298,8 +315,16 @@ fn an_index_defined_later_is_built_on_demand() {
     let database = ironbark_store::Database::open(later, schema()).unwrap();
     assert_eq!(database.inactive_indexes(), ["description eq", "uid sub"]);
     store = Store { database, directory };
-    assert!(store.explain(ALL, Scope::Subtree, "(uid=*7)").starts_with("way: scan"));
-    assert!(store.explain(ALL, Scope::Subtree, "(sn=smith)").contains("not indexed"));
+    assert!(
+        store
+            .explain(ALL, DitScope::Subtree, "(uid=*7)")
+            .starts_with("way: scan")
+    );
+    assert!(
+        store
+            .explain(ALL, DitScope::Subtree, "(sn=smith)")
+            .contains("not indexed")
+    );
     let mut done = 0;
     let mut note = |n| {
         done = n;
@@ -310,14 +335,14 @@ fn an_index_defined_later_is_built_on_demand() {
     assert!(store.database.inactive_indexes().is_empty());
     assert!(
         store
-            .explain(ALL, Scope::Subtree, "(uid=*17)")
+            .explain(ALL, DitScope::Subtree, "(uid=*17)")
             .starts_with("way: index")
     );
     let mut goes_on = |_| ControlFlow::Continue(());
     store.database.reindex(&["cn"], &mut goes_on).unwrap();
     assert!(store.database.reindex(&["ou"], &mut goes_on).is_err());
-    assert_eq!(store.search(ALL, Scope::Subtree, "(cn=user 8 jones)").len(), 1);
-    assert_eq!(store.search(ALL, Scope::Subtree, "(uid=*17)").len(), 4);
+    assert_eq!(store.search(ALL, DitScope::Subtree, "(cn=user 8 jones)").len(), 1);
+    assert_eq!(store.search(ALL, DitScope::Subtree, "(uid=*17)").len(), 4);
 }
 
 /// A random person: attribute values from small pools, so that lists overlap.
@@ -437,7 +462,7 @@ fn a_search_whose_index_goes_loses_no_entry() {
     let (plan, first) = {
         let snapshot = database.snapshot().unwrap();
         let view = snapshot.view();
-        let plan = view.plan(locate(view, ALL), Scope::Subtree, &filter).unwrap();
+        let plan = view.plan(locate(view, ALL), DitScope::Subtree, &filter).unwrap();
         assert!(plan.to_string().starts_with("way: index\n"), "{plan}");
         let first = slice(view, &plan, &filter, 0, 50);
         (plan, first)
@@ -468,8 +493,8 @@ proptest! {
         let (plan, before) = {
             let snapshot = store.database.snapshot().unwrap();
             let view = snapshot.view();
-            let plan = view.plan(locate(view, ALL), Scope::Subtree, &compiled).unwrap();
-            (plan, scan(view, ALL, Scope::Subtree, &filter))
+            let plan = view.plan(locate(view, ALL), DitScope::Subtree, &compiled).unwrap();
+            (plan, scan(view, ALL, DitScope::Subtree, &filter))
         };
         let (mut found, mut changed, mut gone): (Vec<(u64, String)>, Vec<String>, Vec<String>) = Default::default();
         for (round, (most, changes)) in steps.iter().enumerate() {
@@ -516,9 +541,9 @@ proptest! {
         let view = snapshot.view();
         for filter in &filters {
             let compiled = compile(filter);
-            let plan = view.plan(locate(view, ALL), Scope::Subtree, &compiled).unwrap();
+            let plan = view.plan(locate(view, ALL), DitScope::Subtree, &compiled).unwrap();
             let exceeds = plan.exceeds(view, limit).unwrap();
-            let matching = scan(view, ALL, Scope::Subtree, filter).len() as u64;
+            let matching = scan(view, ALL, DitScope::Subtree, filter).len() as u64;
             prop_assert!(exceeds || matching <= limit, "{}: {} match", filter, matching);
             let (mut candidates, mut count) = (view.candidates(&plan, 0).unwrap(), 0);
             while candidates.next_id().unwrap().is_some() {
@@ -548,9 +573,9 @@ proptest! {
         let snapshot = store.database.snapshot().unwrap();
         for filter in &filters {
             for (base, scope) in [
-                (ALL, Scope::Subtree),
-                ("ou=groups,dc=example,dc=com", Scope::OneLevel),
-                ("ou=people,dc=example,dc=com", Scope::Children),
+                (ALL, DitScope::Subtree),
+                ("ou=groups,dc=example,dc=com", DitScope::OneLevel),
+                ("ou=people,dc=example,dc=com", DitScope::Children),
             ] {
                 let found = search(snapshot.view(), base, scope, filter);
                 prop_assert_eq!(found, scan(snapshot.view(), base, scope, filter), "{} {:?}", filter, scope);
@@ -572,7 +597,7 @@ proptest! {
         let snapshot = store.database.snapshot().unwrap();
         let view = snapshot.view();
         for filter in ["(cn=*)", "(born=*)", "(level>=-99999)", "(cn~=smith)"] {
-            let plan = view.plan(locate(view, ALL), Scope::Subtree, &compile(filter)).unwrap();
+            let plan = view.plan(locate(view, ALL), DitScope::Subtree, &compile(filter)).unwrap();
             prop_assert_eq!(plan.candidate_estimate, 0, "{}", filter);
         }
         assert_sound(&store.database);
@@ -609,8 +634,12 @@ fn values_around_the_length_of_a_key_are_told_apart() {
             format!("(!(|(word={value})(word>={value})))"),
             format!("(!(word<={value}))"),
         ] {
-            let found = search(snapshot.view(), ALL, Scope::Subtree, &filter);
-            assert_eq!(found, scan(snapshot.view(), ALL, Scope::Subtree, &filter), "{filter}");
+            let found = search(snapshot.view(), ALL, DitScope::Subtree, &filter);
+            assert_eq!(
+                found,
+                scan(snapshot.view(), ALL, DitScope::Subtree, &filter),
+                "{filter}"
+            );
         }
     }
 }
@@ -661,7 +690,7 @@ fn a_long_walk_of_the_scope_costs_steps() {
     store.apply(&all).unwrap();
     let snapshot = store.database.snapshot().unwrap();
     let (budget, filter) = (Budget::new(0), compile("(host=y)"));
-    let spent = |steps: u64, scope: Scope| {
+    let spent = |steps: u64, scope: DitScope| {
         budget.renew(steps, None);
         let view = snapshot.view().under(&budget);
         let base = locate(view, "ou=in,ou=people,dc=example,dc=com");
@@ -669,15 +698,15 @@ fn a_long_walk_of_the_scope_costs_steps() {
         (steps - budget.left(), budget.is_exhausted(), plan.candidate_estimate)
     };
     // The first 256 names are free.
-    let (walked, is_exhausted, candidates) = spent(10_000, Scope::OneLevel);
+    let (walked, is_exhausted, candidates) = spent(10_000, DitScope::OneLevel);
     assert!(
         (94..200).contains(&walked) && !is_exhausted && candidates == 350,
         "{walked}"
     );
-    let (walked, is_exhausted, candidates) = spent(10_000, Scope::Subtree);
+    let (walked, is_exhausted, candidates) = spent(10_000, DitScope::Subtree);
     assert!(
         (376..500).contains(&walked) && !is_exhausted && candidates == 351,
         "{walked}"
     );
-    assert!(spent(100, Scope::Subtree).1);
+    assert!(spent(100, DitScope::Subtree).1);
 }

@@ -12,7 +12,7 @@ use ironbark_directory::{
 };
 use ironbark_model::{CompiledFilter, Dn, Schema, Truth};
 use ironbark_runtime::Clock;
-use ironbark_store::{Database, Location, Scope, View};
+use ironbark_store::{Database, DitScope, Location, View};
 
 use crate::shared::{open::open_to_read, target::Target, wanted};
 
@@ -95,10 +95,10 @@ impl Explain {
     ) -> Result<String, String> {
         let failed = |error: ironbark_store::StoreError| error.to_string();
         let scope = match self.scope {
-            ScopeName::Base => Scope::Base,
-            ScopeName::One => Scope::OneLevel,
-            ScopeName::Sub => Scope::Subtree,
-            ScopeName::Children => Scope::Children,
+            ScopeName::Base => DitScope::Base,
+            ScopeName::One => DitScope::OneLevel,
+            ScopeName::Sub => DitScope::Subtree,
+            ScopeName::Children => DitScope::Children,
         };
         let base_id = match view.locate(base).map_err(failed)? {
             Location::Entry(id) => id,

@@ -7,7 +7,7 @@ use clap::Args;
 use ironbark_config::DatabaseConfig;
 use ironbark_directory::open;
 use ironbark_runtime::Clock;
-use ironbark_store::check::{self, Extent, Findings};
+use ironbark_store::check::{self, CheckFindings, Extent};
 
 use super::backup::backed_up;
 use crate::shared::{
@@ -146,7 +146,7 @@ fn check_database(settings: &DatabaseConfig, chosen: &Chosen) -> Result<bool, St
 }
 
 /// Prints the findings. Returns whether there are none.
-fn tell(file: &Path, findings: &Findings) -> bool {
+fn tell(file: &Path, findings: &CheckFindings) -> bool {
     for text in findings.texts() {
         anstream::eprintln!("{}: {}", file.display(), bad(text));
     }

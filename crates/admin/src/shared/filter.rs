@@ -6,14 +6,14 @@ use ironbark_model::{
     entry::EntrySource,
     ldap_url::{LdapUrl, UrlScope},
 };
-use ironbark_store::{Location, Record, Scope, StoreError, View};
+use ironbark_store::{DitScope, Location, Record, StoreError, View};
 
 use super::options::Options;
 
 /// A selection of entries.
 #[derive(Debug, Default)]
 pub(crate) struct Selection {
-    base: Option<(Dn, Scope)>,
+    base: Option<(Dn, DitScope)>,
     filter: Option<CompiledFilter>,
     /// entryDN, if the filter asks for it. It is not stored.
     entry_dn: Option<AttributeDescription>,
@@ -27,7 +27,7 @@ pub(crate) enum Part {
     /// All entries.
     All,
     /// The entries in the scope of that entry.
-    Below(u64, Scope),
+    Below(u64, DitScope),
 }
 
 impl Selection {
@@ -61,16 +61,16 @@ impl Selection {
             let text = opt.text().map_err(|error| error.to_string())?;
             match opt.letter {
                 'a' => selection.set_filter(text, configuration)?,
-                's' => selection.set_base(text, Scope::Subtree, configuration)?,
+                's' => selection.set_base(text, DitScope::Subtree, configuration)?,
                 'H' => {
                     let url = url(text)?;
                     let scope = match url.scope {
-                        None | Some(UrlScope::Subtree) => Scope::Subtree,
-                        Some(UrlScope::Base) => Scope::Base,
-                        Some(UrlScope::OneLevel) => Scope::OneLevel,
-                        Some(UrlScope::Children) => Scope::Children,
+                        None | Some(UrlScope::Subtree) => DitScope::Subtree,
+                        Some(UrlScope::Base) => DitScope::Base,
+                        Some(UrlScope::OneLevel) => DitScope::OneLevel,
+                        Some(UrlScope::Children) => DitScope::Children,
                     };
-                    if !url.dn.is_empty() || scope != Scope::Subtree {
+                    if !url.dn.is_empty() || scope != DitScope::Subtree {
                         selection.set_base(&url.dn, scope, configuration)?;
                     }
                     if let Some(filter) = &url.filter {
@@ -83,7 +83,7 @@ impl Selection {
         Ok(selection)
     }
 
-    fn set_base(&mut self, text: &str, scope: Scope, configuration: &LoadedConfiguration) -> Result<(), String> {
+    fn set_base(&mut self, text: &str, scope: DitScope, configuration: &LoadedConfiguration) -> Result<(), String> {
         let dn =
             Dn::parse(&configuration.schema, text.as_bytes()).map_err(|_| format!("Invalid subtree DN '{text}'"))?;
         self.base = Some((dn, scope));
@@ -111,13 +111,13 @@ impl Selection {
             return Ok(match view.locate(base)? {
                 Location::Entry(id) => Part::Below(id, *scope),
                 // The root above the topmost entries of a database with the empty suffix.
-                Location::Missing { .. } if base.is_root() && *scope != Scope::Base => Part::All,
+                Location::Missing { .. } if base.is_root() && *scope != DitScope::Base => Part::All,
                 Location::Missing { .. } => Part::Nothing,
             });
         }
         // The base lies above a glued database: all entries of the database are below it.
         let below = suffixes.iter().any(|suffix| suffix.is_within(base));
-        Ok(if below && matches!(scope, Scope::Subtree | Scope::Children) {
+        Ok(if below && matches!(scope, DitScope::Subtree | DitScope::Children) {
             Part::All
         } else {
             Part::Nothing
@@ -151,10 +151,10 @@ impl Selection {
     /// Whether an entry in memory is selected.
     pub(crate) fn holds_entry(&self, schema: &Schema, entry: &Entry) -> bool {
         let in_scope = self.base.as_ref().is_none_or(|(base, scope)| match scope {
-            Scope::Base => entry.dn == *base,
-            Scope::OneLevel => entry.dn.depth() == base.depth() + 1 && entry.dn.is_within(base),
-            Scope::Subtree => entry.dn.is_within(base),
-            Scope::Children => entry.dn.depth() > base.depth() && entry.dn.is_within(base),
+            DitScope::Base => entry.dn == *base,
+            DitScope::OneLevel => entry.dn.depth() == base.depth() + 1 && entry.dn.is_within(base),
+            DitScope::Subtree => entry.dn.is_within(base),
+            DitScope::Children => entry.dn.depth() > base.depth() && entry.dn.is_within(base),
         });
         let filter = self.filter.as_ref().filter(|_| in_scope);
         filter.map_or(in_scope, |filter| {

@@ -5,7 +5,7 @@ use ironbark_model::ResultCode;
 
 /// A part of an answer.
 #[derive(PartialEq, Eq, Debug)]
-pub enum Part {
+pub enum AnswerPart {
     /// An entry in LDIF.
     Entry(Vec<u8>),
     /// The result: what follows is not looked at.
@@ -16,7 +16,7 @@ pub enum Part {
 
 /// Reads an answer as it comes. It holds one paragraph at most.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct AnswerReader {
     /// Octets that have come and make no line yet.
     line: Vec<u8>,
     /// The lines of the paragraph.
@@ -27,12 +27,12 @@ pub struct Reader {
 #[derive(PartialEq, Eq, Debug)]
 pub struct TooLong;
 
-impl Reader {
+impl AnswerReader {
     /// Takes octets; those behind the next part are left in `octets`. `None`: all of them are taken.
     ///
     /// # Errors
     /// A paragraph or a line is too long.
-    pub fn read(&mut self, octets: &mut &[u8]) -> Result<Option<Part>, TooLong> {
+    pub fn read(&mut self, octets: &mut &[u8]) -> Result<Option<AnswerPart>, TooLong> {
         while let Some(end) = octets.iter().position(|octet| *octet == b'\n') {
             let (line, rest) = octets.split_at_checked(end + 1).unwrap_or_default();
             *octets = rest;
@@ -47,13 +47,13 @@ impl Reader {
     }
 
     /// The program has said all. Without a result the answer is `other`, as in slapd.
-    pub fn end(mut self) -> Part {
+    pub fn end(mut self) -> AnswerPart {
         if !self.line.is_empty()
             && let Some(part) = self.end_line()
         {
             return part;
         }
-        Part::Result(result(&self.paragraph))
+        AnswerPart::Result(result(&self.paragraph))
     }
 
     fn take(&mut self, octets: &[u8]) -> Result<(), TooLong> {
@@ -65,13 +65,13 @@ impl Reader {
     }
 
     /// A line is complete.
-    fn end_line(&mut self) -> Option<Part> {
+    fn end_line(&mut self) -> Option<AnswerPart> {
         let line = std::mem::take(&mut self.line);
         if line.first() == Some(&b'#') || begins(&line, b"DEBUG:") {
             return None;
         }
         if begins(&line, b"CONTINUE") {
-            return Some(Part::Continue);
+            return Some(AnswerPart::Continue);
         }
         if line != b"\n" {
             self.paragraph.extend_from_slice(&line);
@@ -79,9 +79,9 @@ impl Reader {
         }
         let paragraph = std::mem::take(&mut self.paragraph);
         Some(if begins(&paragraph, RESULT) {
-            Part::Result(result(&paragraph))
+            AnswerPart::Result(result(&paragraph))
         } else {
-            Part::Entry(paragraph)
+            AnswerPart::Entry(paragraph)
         })
     }
 }

@@ -6,7 +6,7 @@ use ironbark_directory::{Answers, OperationResult};
 use ironbark_model::{Entry, ResultCode, Schema};
 use tokio::time::timeout;
 
-use super::{answer::Part, entry, program::Taken};
+use super::{answer::AnswerPart, entry, program::Taken};
 
 /// Who waits for the program's answer.
 pub trait Audience {
@@ -70,9 +70,9 @@ async fn ask(
     let mut conversation = first(taken.begin(), unwanted(audience)).await?;
     loop {
         let paragraph = match first(conversation.part(), unwanted(audience)).await? {
-            Part::Entry(paragraph) => paragraph,
-            Part::Result(result) => return Ok(Ending::Result(result)),
-            Part::Continue => return Ok(Ending::Continue),
+            AnswerPart::Entry(paragraph) => paragraph,
+            AnswerPart::Result(result) => return Ok(Ending::Result(result)),
+            AnswerPart::Continue => return Ok(Ending::Continue),
         };
         let refused = |text: &'static str| OperationResult::new(ResultCode::OTHER, text);
         let octets = paragraph.len();

@@ -21,9 +21,9 @@ use ironbark_directory::{Answers, ExternalAsker, ExternalDatabase, ExternalReque
 use ironbark_model::{ResultCode, Schema};
 
 use self::{conversation::Ending, program::Program, request::Preamble, settings::SockConfig};
-use crate::Row;
+use crate::BackendRow;
 
-pub(crate) const ROW: Row = Row {
+pub(crate) const ROW: BackendRow = BackendRow {
     descriptor: DatabaseDescriptor {
         name: "sock",
         aliases: &[],

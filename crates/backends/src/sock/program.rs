@@ -20,7 +20,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::answer::{MOST_OCTETS, Part, Reader, TooLong};
+use super::answer::{AnswerPart, AnswerReader, MOST_OCTETS, TooLong};
 
 /// A program that answers requests. Dropped, it gives up what is under way.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub struct Taken {
 #[derive(Debug)]
 pub struct Conversation {
     stream: UnixStream,
-    reader: Reader,
+    reader: AnswerReader,
     buffer: Vec<u8>,
     /// What of the buffer has not been read.
     left: std::ops::Range<usize>,
@@ -135,7 +135,7 @@ impl Taken {
         }
         Ok(Conversation {
             stream,
-            reader: Reader::default(),
+            reader: AnswerReader::default(),
             buffer: vec![0; READ_OCTETS],
             left: 0..0,
             _place: place,
@@ -148,7 +148,7 @@ impl Conversation {
     ///
     /// # Errors
     /// The answer is too long.
-    pub async fn part(&mut self) -> Result<Part, OperationResult> {
+    pub async fn part(&mut self) -> Result<AnswerPart, OperationResult> {
         loop {
             let mut octets = self.buffer.get(self.left.clone()).unwrap_or_default();
             let part = self.reader.read(&mut octets).map_err(|TooLong| {

@@ -12,13 +12,13 @@ use ironbark_directory::{
 use ironbark_ldif::{LdifWriter, Wrap};
 use ironbark_model::{Dn, Entry, Schema};
 
-use super::settings::Extensions;
+use super::settings::SockExtensions;
 
 /// What begins every request of one database or overlay.
 #[derive(Clone, Debug)]
 pub struct Preamble {
     /// What is told of the client.
-    pub extensions: Extensions,
+    pub extensions: SockExtensions,
     /// The suffixes of the database, in pretty form.
     pub suffixes: Vec<String>,
 }

@@ -10,13 +10,13 @@ pub struct SockConfig {
     /// `socketpath`: its local socket. Empty until it is set.
     pub socket: PathBuf,
     /// `extensions`.
-    pub extensions: Extensions,
+    pub extensions: SockExtensions,
 }
 
 /// What a program is told of the client with each request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is one word of the setting")]
-pub struct Extensions {
+pub struct SockExtensions {
     /// `binddn`.
     pub bind_dn: bool,
     /// `peername`.
@@ -27,7 +27,7 @@ pub struct Extensions {
     pub connection: bool,
 }
 
-impl Extensions {
+impl SockExtensions {
     /// The switch of a word of the setting.
     pub(super) fn switch(&mut self, word: &str) -> Option<&mut bool> {
         match word.to_ascii_lowercase().as_str() {

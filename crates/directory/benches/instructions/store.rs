@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use ironbark_ldap_proto::{MessageId, SearchEntryWriter};
 use ironbark_model::{CompiledFilter, Dn, Filter, Truth};
-use ironbark_store::{AnswerCache, EntryId, Kinds, Location, Scope, View};
+use ironbark_store::{AnswerCache, DitScope, EntryId, Kinds, Location, View};
 
 use crate::{
     accounts::{ACCOUNTS, Account, Accounts},
@@ -36,10 +36,10 @@ fn plan_and_match(view: View<'_>, kind: &str, texts: &[String], base: EntryId, i
         compiled[number].compile(view.schema(), &parsed[number]);
     });
     count(&format!("plan-{kind}"), ACCOUNTS, &mut |number| {
-        let plan = view.plan(base, Scope::Subtree, &compiled[number]).expect("a plan");
+        let plan = view.plan(base, DitScope::Subtree, &compiled[number]).expect("a plan");
         assert!(black_box(plan).indexed);
     });
-    let plan = |filter| view.plan(base, Scope::Subtree, filter).expect("a plan");
+    let plan = |filter| view.plan(base, DitScope::Subtree, filter).expect("a plan");
     let plans: Vec<_> = compiled.iter().map(plan).collect();
     let mut scratch = Vec::with_capacity(256);
     count(&format!("match-{kind}"), ACCOUNTS, &mut |number| {

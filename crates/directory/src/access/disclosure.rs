@@ -5,7 +5,7 @@
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{Dn, Entry};
-use ironbark_store::{EntryId, Location, Record, Scope, View};
+use ironbark_store::{DitScope, EntryId, Location, Record, View};
 
 use super::{requester::Requester, target::Target, write_check::WriteCheck};
 use crate::{OperationError, backend::referral};
@@ -94,7 +94,7 @@ impl Disclosure<'_> {
     /// The error for a missing name. If the deepest existing entry above the name is a referral, a referral; otherwise
     /// noSuchObject with that entry's name. The error has no name if the subject may not know about the entry. `scope`
     /// is the scope of a search.
-    pub(crate) fn missing(&self, dn: &Dn, ancestor: Ancestor, scope: Option<Scope>) -> OperationError {
+    pub(crate) fn missing(&self, dn: &Dn, ancestor: Ancestor, scope: Option<DitScope>) -> OperationError {
         if ancestor.is_none() {
             return referral::default_referral(self.requester.configuration, dn, scope);
         }
@@ -105,7 +105,7 @@ impl Disclosure<'_> {
         &self,
         dn: &Dn,
         ancestor: Ancestor,
-        scope: Option<Scope>,
+        scope: Option<DitScope>,
     ) -> Result<OperationError, OperationError> {
         let Some((id, depth)) = self.disclosed(ancestor)? else {
             return Ok(OperationError::no_such_object(String::new()));
@@ -121,7 +121,7 @@ impl Disclosure<'_> {
     }
 
     /// The error for the name of an entry that the subject may not know about.
-    pub(crate) fn hidden(&self, dn: &Dn, record: &Record<'_>, scope: Option<Scope>) -> OperationError {
+    pub(crate) fn hidden(&self, dn: &Dn, record: &Record<'_>, scope: Option<DitScope>) -> OperationError {
         if !record.is_referral() {
             return OperationError::no_such_object(String::new());
         }

@@ -10,7 +10,7 @@ use ironbark_model::{
     ldap_url::{LdapUrl, UrlScope},
     schema::ClassNumber,
 };
-use ironbark_store::{EntryId, Location, Record, Scope, StoreError, View};
+use ironbark_store::{DitScope, EntryId, Location, Record, StoreError, View};
 
 use super::{
     check::{Check, Held},
@@ -155,10 +155,10 @@ impl Check<'_> {
         let base = Dn::parse(schema, url.dn.as_bytes()).ok()?;
         let filter = compiled(schema, url.filter.as_deref())?;
         let scope = match url.scope {
-            None | Some(UrlScope::Base) => Scope::Base,
-            Some(UrlScope::OneLevel) => Scope::OneLevel,
-            Some(UrlScope::Subtree) => Scope::Subtree,
-            Some(UrlScope::Children) => Scope::Children,
+            None | Some(UrlScope::Base) => DitScope::Base,
+            Some(UrlScope::OneLevel) => DitScope::OneLevel,
+            Some(UrlScope::Subtree) => DitScope::Subtree,
+            Some(UrlScope::Children) => DitScope::Children,
         };
         let named = url.attributes.iter();
         let mut attributes: Vec<_> = named
@@ -216,7 +216,7 @@ fn found_values(
     schema: &Schema,
     view: View<'_>,
     base: EntryId,
-    scope: Scope,
+    scope: DitScope,
     filter: &CompiledFilter,
     attributes: &[AttributeDescription],
 ) -> Result<Vec<Vec<u8>>, Unknown> {

@@ -8,7 +8,7 @@ use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Filter, Truth,
     filter::{Assertion, Guard},
 };
-use ironbark_store::{EntryGuards, Evaluation, Location, Record, Scope, View};
+use ironbark_store::{DitScope, EntryGuards, Evaluation, Location, Record, View};
 
 use super::{Asking, UrlSearch, name::normal};
 use crate::{
@@ -42,7 +42,7 @@ pub(super) fn the_one(asking: Asking<'_>, url: &str) -> Result<Option<Dn>, Opera
     };
     let mut found = Vec::new();
     search(asking, context, &question, &question.base, &mut found)?;
-    if question.scope != Scope::Base {
+    if question.scope != DitScope::Base {
         for glued in configuration.subordinates_of(context) {
             let suffix = glued
                 .suffixes()
@@ -82,8 +82,8 @@ fn search(
     }
     // A glued database is searched from its top.
     let scope = match question.scope {
-        Scope::OneLevel if *base != question.base => Scope::Base,
-        Scope::Children if *base != question.base => Scope::Subtree,
+        DitScope::OneLevel if *base != question.base => DitScope::Base,
+        DitScope::Children if *base != question.base => DitScope::Subtree,
         scope => scope,
     };
     let guards = guards(asking, context);

@@ -4,7 +4,7 @@ use ironbark_model::{
     Budget, CompiledFilter, Dn, Filter, Schema,
     ldap_url::{LdapUrl, UrlScope},
 };
-use ironbark_store::Scope;
+use ironbark_store::DitScope;
 
 /// A search of this server.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub struct UrlSearch {
     /// Base object.
     pub base: Dn,
     /// Scope.
-    pub scope: Scope,
+    pub scope: DitScope,
     /// Filter.
     pub filter: CompiledFilter,
     /// Whether the URL has a filter: without one, all entries match.
@@ -45,10 +45,10 @@ impl UrlSearch {
         Some(Self {
             base: Dn::parse(schema, url.dn.as_bytes()).ok()?,
             scope: match url.scope {
-                None | Some(UrlScope::Base) => Scope::Base,
-                Some(UrlScope::OneLevel) => Scope::OneLevel,
-                Some(UrlScope::Subtree) => Scope::Subtree,
-                Some(UrlScope::Children) => Scope::Children,
+                None | Some(UrlScope::Base) => DitScope::Base,
+                Some(UrlScope::OneLevel) => DitScope::OneLevel,
+                Some(UrlScope::Subtree) => DitScope::Subtree,
+                Some(UrlScope::Children) => DitScope::Children,
             },
             filter: compiled,
             is_filtered,
@@ -59,10 +59,10 @@ impl UrlSearch {
     /// Whether an entry with this name is in the scope.
     pub fn is_in_scope(&self, dn: &Dn) -> bool {
         match self.scope {
-            Scope::Base => *dn == self.base,
-            Scope::OneLevel => dn.is_child_of(&self.base),
-            Scope::Subtree => dn.is_within(&self.base),
-            Scope::Children => dn.is_within(&self.base) && *dn != self.base,
+            DitScope::Base => *dn == self.base,
+            DitScope::OneLevel => dn.is_child_of(&self.base),
+            DitScope::Subtree => dn.is_within(&self.base),
+            DitScope::Children => dn.is_within(&self.base) && *dn != self.base,
         }
     }
 }

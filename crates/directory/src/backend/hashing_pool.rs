@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ironbark_runtime::{Claimant, FairPool, Shares, Task};
 
-use crate::{password, request::identity::Source};
+use crate::{password, request::identity::ConnectionSource};
 
 /// A task for the pool.
 pub(crate) trait PoolTask: Send {
@@ -42,7 +42,7 @@ impl Task for Boxed {
 
 /// The pool of threads.
 pub(crate) struct HashingPool {
-    threads: FairPool<Source, Boxed>,
+    threads: FairPool<ConnectionSource, Boxed>,
     /// Locked while a hash is computed that takes [`LARGE_OCTETS`] or more.
     large: Mutex<()>,
 }
@@ -59,7 +59,11 @@ impl HashingPool {
     ///
     /// # Errors
     /// There is no room. The task comes back.
-    pub(crate) fn submit(&self, claimant: Claimant<Source>, task: Box<dyn PoolTask>) -> Result<(), Box<dyn PoolTask>> {
+    pub(crate) fn submit(
+        &self,
+        claimant: Claimant<ConnectionSource>,
+        task: Box<dyn PoolTask>,
+    ) -> Result<(), Box<dyn PoolTask>> {
         self.threads.submit(claimant, Boxed(task)).map_err(|Boxed(task)| task)
     }
 

@@ -10,7 +10,7 @@ use ironbark_model::Schema;
 use ironbark_runtime::process::memory_limit;
 use ironbark_store::{Database, DatabaseOptions, IndexDefinition, StoreError};
 
-use super::ldif::{self, LdifError, LdifFiles, LdifLock};
+use super::ldif::{self, LdifBackendError, LdifFiles, LdifLock};
 use crate::OpenError;
 
 /// A database that is open for writing.
@@ -106,10 +106,10 @@ fn tell_of_checkpoint(settings: &DatabaseConfig, database: &Database) {
     }
 }
 
-fn of_ldif(settings: &DatabaseConfig, error: LdifError) -> OpenError {
+fn of_ldif(settings: &DatabaseConfig, error: LdifBackendError) -> OpenError {
     match error {
-        LdifError::Store(source) => failed(settings, source),
-        LdifError::Files(error) => {
+        LdifBackendError::Store(source) => failed(settings, source),
+        LdifBackendError::Files(error) => {
             let suffix = settings.suffixes.first().map_or("", |suffix| suffix.pretty());
             SettingError::Unavailable(format!("database {suffix}: {error}")).into()
         }

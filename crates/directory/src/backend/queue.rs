@@ -28,7 +28,7 @@ use super::{
 use crate::{
     OperationError,
     refusal::{QueueRefusal, WriteRefusal},
-    request::identity::Source,
+    request::identity::ConnectionSource,
 };
 
 /// A write that waits for its turn. The queue and the writers know nothing else of it.
@@ -37,7 +37,7 @@ pub(crate) trait WriteTask: Send {
     fn octets(&self) -> usize;
 
     /// Whose it is. Writes of one claimant are executed in their order.
-    fn claimant(&self) -> Claimant<Source> {
+    fn claimant(&self) -> Claimant<ConnectionSource> {
         of_server()
     }
 
@@ -84,9 +84,9 @@ pub(crate) trait WriteTask: Send {
 }
 
 /// The claimant of the server's own writes, and of what comes from other servers.
-fn of_server() -> Claimant<Source> {
+fn of_server() -> Claimant<ConnectionSource> {
     Claimant {
-        source: Source::Server,
+        source: ConnectionSource::Server,
         connection: u64::MAX,
     }
 }
@@ -138,7 +138,7 @@ pub(crate) enum WriterCommand {
 /// A write in the queue.
 pub(crate) struct Queued {
     pub(crate) task: Box<dyn WriteTask>,
-    pub(crate) claimant: Claimant<Source>,
+    pub(crate) claimant: Claimant<ConnectionSource>,
     /// Microseconds for which it has been executed.
     pub(crate) micros: Cell<u64>,
     /// Those that were expected when its turn came.

@@ -6,12 +6,12 @@ use ironbark_model::{
     Dn,
     ldap_url::{LdapUrl, LdapUrlError, UrlScope},
 };
-use ironbark_store::{Record, Scope};
+use ironbark_store::{DitScope, Record};
 
 use crate::{Configuration, OperationError};
 
 /// The answer for a name that no naming context holds: the global `referral`, or noSuchObject.
-pub(crate) fn default_referral(configuration: &Configuration, dn: &Dn, scope: Option<Scope>) -> OperationError {
+pub(crate) fn default_referral(configuration: &Configuration, dn: &Dn, scope: Option<DitScope>) -> OperationError {
     let urls = configuration
         .settings
         .referrals
@@ -58,7 +58,7 @@ pub(crate) fn urls_below(
     record: &Record<'_>,
     target: &Dn,
     own: &Dn,
-    scope: Option<Scope>,
+    scope: Option<DitScope>,
 ) -> Vec<String> {
     let urls = urls_of(configuration, record).into_iter();
     urls.filter_map(|url| rewrite(configuration, url, target, Some(own), scope))
@@ -72,7 +72,7 @@ fn rewrite(
     url: String,
     target: &Dn,
     own: Option<&Dn>,
-    scope: Option<Scope>,
+    scope: Option<DitScope>,
 ) -> Option<String> {
     let mut parsed = match LdapUrl::parse(&url) {
         Ok(parsed) => parsed,
@@ -84,10 +84,10 @@ fn rewrite(
         _ => target.pretty().clone_into(&mut parsed.dn),
     }
     parsed.scope = parsed.scope.or(scope.map(|scope| match scope {
-        Scope::Base => UrlScope::Base,
-        Scope::OneLevel => UrlScope::OneLevel,
-        Scope::Subtree => UrlScope::Subtree,
-        Scope::Children => UrlScope::Children,
+        DitScope::Base => UrlScope::Base,
+        DitScope::OneLevel => UrlScope::OneLevel,
+        DitScope::Subtree => UrlScope::Subtree,
+        DitScope::Children => UrlScope::Children,
     }));
     Some(parsed.to_string())
 }

@@ -14,7 +14,7 @@ use ironbark_model::number_map::NumberMap;
 use ironbark_runtime::Claimant;
 use tokio::sync::Notify;
 
-use crate::request::identity::Source;
+use crate::request::identity::ConnectionSource;
 
 /// Octets of requests that may wait for one writer or be under way. Beyond that the answer is `busy`. A single request
 /// is always taken.
@@ -34,27 +34,27 @@ pub(crate) struct Room {
 #[derive(Debug, Default)]
 struct Held {
     all: usize,
-    sources: HashMap<Source, usize>,
+    sources: HashMap<ConnectionSource, usize>,
     /// By their numbers, which the server gives.
     connections: NumberMap<usize>,
 }
 
 impl Held {
     /// Whether a write has room.
-    fn fits(&self, claimant: Claimant<Source>, octets: usize) -> bool {
+    fn fits(&self, claimant: Claimant<ConnectionSource>, octets: usize) -> bool {
         let of_source = self.sources.get(&claimant.source).copied().unwrap_or_default();
         let of_connection = self.connections.get(&claimant.connection).copied().unwrap_or_default();
         let left = QUEUE_OCTETS.saturating_sub(self.all).saturating_sub(of_source);
         self.all == 0 || of_connection.saturating_add(octets) <= left
     }
 
-    fn take(&mut self, claimant: Claimant<Source>, octets: usize) {
+    fn take(&mut self, claimant: Claimant<ConnectionSource>, octets: usize) {
         self.all += octets;
         *self.sources.entry(claimant.source).or_default() += octets;
         *self.connections.entry(claimant.connection).or_default() += octets;
     }
 
-    fn give_back(&mut self, claimant: Claimant<Source>, octets: usize) {
+    fn give_back(&mut self, claimant: Claimant<ConnectionSource>, octets: usize) {
         self.all -= octets;
         give_back(&mut self.sources, claimant.source, octets);
         give_back(&mut self.connections, claimant.connection, octets);
@@ -73,7 +73,7 @@ fn give_back<K: Eq + Hash, S: BuildHasher>(map: &mut HashMap<K, usize, S>, name:
 /// A write's share of the room. Dropping it gives the share back.
 pub(crate) struct Share {
     octets: usize,
-    claimant: Claimant<Source>,
+    claimant: Claimant<ConnectionSource>,
     room: Arc<Room>,
 }
 
@@ -93,7 +93,7 @@ impl Drop for Share {
 
 impl Room {
     /// Takes a share for a write of so many octets. `None`: there is no room.
-    pub(crate) fn share(self: &Arc<Self>, claimant: Claimant<Source>, octets: usize) -> Option<Share> {
+    pub(crate) fn share(self: &Arc<Self>, claimant: Claimant<ConnectionSource>, octets: usize) -> Option<Share> {
         let octets = octets.max(REQUEST_OCTETS);
         let mut held = self.held();
         if !held.fits(claimant, octets) {
@@ -111,7 +111,7 @@ impl Room {
 
     /// Waits until there is room for such a write, or the queue `is_closed`, which is asked whenever a write ends.
     /// Others may take the room before the caller does.
-    pub(crate) async fn wait(&self, claimant: Claimant<Source>, octets: usize, is_closed: impl Fn() -> bool) {
+    pub(crate) async fn wait(&self, claimant: Claimant<ConnectionSource>, octets: usize, is_closed: impl Fn() -> bool) {
         loop {
             let mut ended = pin!(self.ended.notified());
             // What ends from here on is noticed.
@@ -132,13 +132,13 @@ impl Room {
 mod tests {
     use super::*;
 
-    fn by(user: u32, connection: u64) -> Claimant<Source> {
-        let source = Source::User(user);
+    fn by(user: u32, connection: u64) -> Claimant<ConnectionSource> {
+        let source = ConnectionSource::User(user);
         Claimant { source, connection }
     }
 
     /// What a connection gets of the room when it takes all that it can.
-    fn fill(room: &Arc<Room>, claimant: Claimant<Source>) -> Vec<Share> {
+    fn fill(room: &Arc<Room>, claimant: Claimant<ConnectionSource>) -> Vec<Share> {
         std::iter::from_fn(|| room.share(claimant, REQUEST_OCTETS)).collect()
     }
 

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 use self::fair::Fair;
 use super::queue::Queued;
-use crate::request::identity::Source;
+use crate::request::identity::ConnectionSource;
 
 /// Microseconds after which a group is ended, and committed. A single write may take longer.
 pub(crate) const GROUP_MICROS: u64 = 50_000;
@@ -26,7 +26,7 @@ pub(crate) struct Turns {
     /// In the order in which they came.
     fresh: VecDeque<Queued>,
     /// Those before them, once the order matters.
-    sources: Fair<Source, OfSource>,
+    sources: Fair<ConnectionSource, OfSource>,
 }
 
 /// The writes of one source.
@@ -126,9 +126,9 @@ impl Turns {
 }
 
 /// What the time of a write counts for its source.
-fn share_of(source: Source, micros: u64, others: usize) -> u64 {
+fn share_of(source: ConnectionSource, micros: u64, others: usize) -> u64 {
     match source {
-        Source::Server => micros / others.max(1) as u64,
+        ConnectionSource::Server => micros / others.max(1) as u64,
         _ => micros,
     }
 }

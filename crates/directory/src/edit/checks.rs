@@ -2,7 +2,7 @@
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Entry, Filter, Schema, Truth, filter::Assertion};
-use ironbark_store::{EntryId, Record, Scope, View};
+use ironbark_store::{DitScope, EntryId, Record, View};
 
 use crate::{
     OperationError,
@@ -82,7 +82,7 @@ fn is_uuid_used(
         value: value.into(),
     });
     filter.compile(view.schema(), &item);
-    let plan = view.plan(0, Scope::Subtree, &filter)?;
+    let plan = view.plan(0, DitScope::Subtree, &filter)?;
     let mut candidates = view.candidates(&plan, 0)?;
     let mut scratch = Vec::new();
     while let Some(record) = candidates.next_record()? {

@@ -8,7 +8,9 @@ use ironbark_model::{
     filter::{Assertion, Guard},
 };
 use ironbark_runtime::WallTime;
-use ironbark_store::{DerivedCandidates, EntryGuards, EntryId, Evaluation, Location, Record, Scope, StoreError, View};
+use ironbark_store::{
+    DerivedCandidates, DitScope, EntryGuards, EntryId, Evaluation, Location, Record, StoreError, View,
+};
 use smallvec::SmallVec;
 
 use super::{DerivingEntry, Entries, UrlSearch};
@@ -205,17 +207,17 @@ impl<'a> DerivingLook<'a> {
         if self
             .find_at(home, (&search.base, search.scope), search, visit)?
             .is_break()
-            || search.scope == Scope::Base
+            || search.scope == DitScope::Base
         {
             return Ok(());
         }
         for glued in self.configuration.subordinates_of(home) {
             let top = glued.suffixes().first().filter(|top| top.is_within(&search.base));
             let scope = match search.scope {
-                Scope::OneLevel => Scope::Base,
-                _ => Scope::Subtree,
+                DitScope::OneLevel => DitScope::Base,
+                _ => DitScope::Subtree,
             };
-            let is_near = |top: &Dn| scope == Scope::Subtree || top.is_child_of(&search.base);
+            let is_near = |top: &Dn| scope == DitScope::Subtree || top.is_child_of(&search.base);
             if let Some(top) = top.filter(|top| **top != search.base && is_near(top))
                 && self.find_at(glued, (top, scope), search, visit)?.is_break()
             {
@@ -236,7 +238,7 @@ impl<'a> DerivingLook<'a> {
     fn find_at(
         &self,
         context: &NamingContext,
-        place: (&Dn, Scope),
+        place: (&Dn, DitScope),
         search: &UrlSearch,
         visit: &mut VisitFound<'_>,
     ) -> Result<ControlFlow<()>, StoreError> {
@@ -271,7 +273,7 @@ impl<'a> DerivingLook<'a> {
 
     fn find_here(
         &self,
-        (base, scope): (&Dn, Scope),
+        (base, scope): (&Dn, DitScope),
         search: &UrlSearch,
         visit: &mut VisitFound<'_>,
     ) -> Result<ControlFlow<()>, StoreError> {
@@ -333,7 +335,7 @@ impl<'a> DerivingLook<'a> {
                 .iter()
                 .any(|suffix| suffix.is_within(&search.base));
             return match search.scope {
-                Scope::Base => Ok(DerivedCandidates::nothing()),
+                DitScope::Base => Ok(DerivedCandidates::nothing()),
                 _ if is_below => self.view.may_match(&search.filter, most),
                 _ => Ok(DerivedCandidates::nothing()),
             };
@@ -398,7 +400,7 @@ impl Writable<'_> {
 
 /// Whether a search without controls, but manageDSAit, shows such an entry.
 fn is_ordinary(record: &Record<'_>, search: &UrlSearch) -> bool {
-    !record.is_glue() && (search.scope == Scope::Base || !record.is_subentry())
+    !record.is_glue() && (search.scope == DitScope::Base || !record.is_subentry())
 }
 
 /// What a modify request needs at most.

@@ -2,7 +2,7 @@
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{CompiledFilter, Dn, Entry, Filter, Truth, budget::Budget, filter::Guard};
-use ironbark_store::{EntryGuards, EntryId, Evaluation, Location, Scope, View};
+use ironbark_store::{DitScope, EntryGuards, EntryId, Evaluation, Location, View};
 
 use super::Execution;
 use crate::{
@@ -16,7 +16,7 @@ pub struct Question<'a> {
     /// Where it begins, in any database; `None`: at each suffix of the write's own database.
     pub base: Option<&'a Dn>,
     /// How far it goes.
-    pub scope: Scope,
+    pub scope: DitScope,
     /// What it looks for.
     pub filter: &'a Filter<'a>,
     /// An entry of the write's own database that is ignored.

@@ -5,7 +5,7 @@ use ironbark_model::{
     filter::Assertion,
     schema::{ClassNumber, ObjectClass},
 };
-use ironbark_store::{Database, LostAttribute, Record, Scope, StoreError};
+use ironbark_store::{Database, DitScope, LostAttribute, Record, StoreError};
 
 /// Finds something that an entry of a database uses and `schema` would remove. Returns a sentence for the
 /// administrator. `None`: there is nothing, and the attributes that entries had once can be
@@ -76,7 +76,7 @@ fn any(database: &Database, filter: &Filter<'_>, is_it: impl Fn(&Record<'_>) -> 
     let view = snapshot.view();
     let mut compiled = CompiledFilter::default();
     compiled.compile(view.schema(), filter);
-    let plan = view.plan(0, Scope::Subtree, &compiled)?;
+    let plan = view.plan(0, DitScope::Subtree, &compiled)?;
     let mut candidates = view.candidates(&plan, 0)?;
     while let Some(record) = candidates.next_record()? {
         if is_it(&record) {

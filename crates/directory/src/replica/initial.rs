@@ -8,7 +8,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use ironbark_model::{Attribute, Entry, Filter};
 use ironbark_runtime::spawn_named;
-use ironbark_store::{BulkBuilder, ContextVector, Csn, Database, Scope, StoreError};
+use ironbark_store::{BulkBuilder, ContextVector, Csn, Database, DitScope, StoreError};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
@@ -61,7 +61,7 @@ pub fn begin_initial_load(
     let configuration = directory.configuration();
     let database = context.database()?;
     let overlays = overlays_of(context);
-    let takes_all = matches!(mapping.scope, Scope::Subtree)
+    let takes_all = matches!(mapping.scope, DitScope::Subtree)
         && context.is_suffix(&mapping.local_base)
         && takes_every_entry(&mapping.filter)
         && !mapping.schema_checking

@@ -1,7 +1,7 @@
 //! What one `syncrepl` line says of the content: base, scope, attributes, names.
 
 use ironbark_model::{AttributeDescription, Dn, Schema, dn::name_and_uid, syntax::oid};
-use ironbark_store::Scope;
+use ironbark_store::DitScope;
 
 use crate::{WellKnown, search::Selection};
 
@@ -19,7 +19,7 @@ pub struct ReplicaMapping {
     /// The base here. It differs with `suffixmassage`: then names, and values that are names, change with it.
     pub local_base: Dn,
     /// `scope`, from the base.
-    pub scope: Scope,
+    pub scope: DitScope,
     /// `filter`, with names as they are here. Empty: all entries. It decides which entries may be absent; the provider
     /// decides which it sends.
     pub filter: Box<str>,
@@ -64,10 +64,10 @@ impl ReplicaMapping {
     /// Whether a name here is in base and scope.
     pub(super) fn holds(&self, name: &Dn) -> bool {
         match self.scope {
-            Scope::Base => *name == self.local_base,
-            Scope::OneLevel => name.is_child_of(&self.local_base),
-            Scope::Subtree => name.is_within(&self.local_base),
-            Scope::Children => name.is_within(&self.local_base) && *name != self.local_base,
+            DitScope::Base => *name == self.local_base,
+            DitScope::OneLevel => name.is_child_of(&self.local_base),
+            DitScope::Subtree => name.is_within(&self.local_base),
+            DitScope::Children => name.is_within(&self.local_base) && *name != self.local_base,
         }
     }
 

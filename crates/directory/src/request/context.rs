@@ -11,7 +11,7 @@ use ironbark_model::Dn;
 use ironbark_runtime::Claimant;
 
 use super::{
-    identity::{Identity, Peer, Source, Strength, TlsChannel},
+    identity::{ConnectionSource, Identity, Peer, Strength, TlsChannel},
     responses::Responses,
     stop::{Restriction, Sequence, StopFlag},
 };
@@ -119,7 +119,7 @@ impl RequestContext {
     }
 
     /// Who takes turns with others for it.
-    pub(crate) fn claimant(&self) -> Claimant<Source> {
+    pub(crate) fn claimant(&self) -> Claimant<ConnectionSource> {
         Claimant {
             source: self.peer.source(),
             connection: self.connection,

@@ -40,7 +40,7 @@ impl From<IpAddr> for SourceAddress {
 
 /// The source of connections, for taking turns: the connections of one user or customer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Source {
+pub enum ConnectionSource {
     /// By the network.
     Address(SourceAddress),
     /// By the local socket: the user of the process.
@@ -53,11 +53,11 @@ pub enum Source {
 
 impl Peer {
     /// The source of the connection.
-    pub fn source(&self) -> Source {
+    pub fn source(&self) -> ConnectionSource {
         match (self.address, self.credentials) {
-            (Some(address), _) => Source::Address(SourceAddress::from(address)),
-            (None, Some((user, _))) => Source::User(user),
-            (None, None) => Source::Unknown,
+            (Some(address), _) => ConnectionSource::Address(SourceAddress::from(address)),
+            (None, Some((user, _))) => ConnectionSource::User(user),
+            (None, None) => ConnectionSource::Unknown,
         }
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::hash_map::Entry;
 
 use ironbark_model::{Dn, number_map::NumberMap};
-use ironbark_store::{EntryId, Location, Record, Scope, StoreError, Version, View};
+use ironbark_store::{DitScope, EntryId, Location, Record, StoreError, Version, View};
 use smallvec::SmallVec;
 
 use crate::access::EntryPlace;
@@ -163,10 +163,10 @@ impl DnCache {
         view: View<'_>,
         record: &Record<'_>,
         base: EntryId,
-        scope: Scope,
+        scope: DitScope,
     ) -> Result<bool, StoreError> {
         let parent = record.parent();
-        if matches!(scope, Scope::Subtree | Scope::Children)
+        if matches!(scope, DitScope::Subtree | DitScope::Children)
             && parent != 0
             && self.parent(view, parent)?.line.contains(&base)
         {

@@ -5,7 +5,7 @@ use ironbark_model::filter::Assertion;
 use std::{collections::VecDeque, ops::ControlFlow, sync::Arc};
 
 use ironbark_model::{CompiledFilter, Dn, budget::cost};
-use ironbark_store::{EntryId, Location, Scope, View};
+use ironbark_store::{DitScope, EntryId, Location, View};
 
 use super::target::Target;
 use crate::{Configuration, NamingContext, OperationError, access::disclosure::Disclosure, refusal::SearchRefusal};
@@ -22,7 +22,7 @@ const COMPARED_OCTETS: usize = 8;
 #[derive(Clone, Debug)]
 pub(crate) struct AliasBase {
     pub(crate) dn: Dn,
-    pub(crate) scope: Scope,
+    pub(crate) scope: DitScope,
 }
 
 /// The name after the aliases in it have been followed.
@@ -41,7 +41,7 @@ pub(super) struct FoundBase<'a> {
     /// Its name after aliases, if there were any.
     pub(super) followed: Option<&'a Followed>,
     pub(super) id: EntryId,
-    pub(super) scope: Scope,
+    pub(super) scope: DitScope,
 }
 
 impl<'a> FoundBase<'a> {
@@ -182,7 +182,7 @@ pub(super) fn expand(
     let mut alias_filter = CompiledFilter::default();
     alias_filter.compile(&configuration.schema, &class_filter(b"alias"));
     while let Some((id, scope)) = open.pop_front() {
-        if scope == Scope::Base {
+        if scope == DitScope::Base {
             continue;
         }
         let plan = view.plan(id, scope, &alias_filter)?;
@@ -205,10 +205,10 @@ pub(super) fn expand(
             };
             // Below a one-level base an alias stands for its target entry. Below a subtree it stands for its target
             // subtree.
-            let scope = if scope == Scope::OneLevel {
-                Scope::Base
+            let scope = if scope == DitScope::OneLevel {
+                DitScope::Base
             } else {
-                Scope::Subtree
+                DitScope::Subtree
             };
             if bases.iter().any(|known| covers(known, &target.1, scope)) {
                 continue;
@@ -242,12 +242,12 @@ fn resolve(disclosure: Disclosure<'_>, alias: EntryId) -> Result<Option<(EntryId
 }
 
 /// Whether a known subtree holds all of another subtree.
-pub(super) fn covers(known: &AliasBase, dn: &Dn, scope: Scope) -> bool {
+pub(super) fn covers(known: &AliasBase, dn: &Dn, scope: DitScope) -> bool {
     match known.scope {
-        Scope::Subtree => dn.is_within(&known.dn),
-        Scope::Children => dn.is_within(&known.dn) && dn.depth() > known.dn.depth(),
-        Scope::Base => scope == Scope::Base && *dn == known.dn,
-        Scope::OneLevel => scope == Scope::Base && dn.is_within(&known.dn) && dn.depth() == known.dn.depth() + 1,
+        DitScope::Subtree => dn.is_within(&known.dn),
+        DitScope::Children => dn.is_within(&known.dn) && dn.depth() > known.dn.depth(),
+        DitScope::Base => scope == DitScope::Base && *dn == known.dn,
+        DitScope::OneLevel => scope == DitScope::Base && dn.is_within(&known.dn) && dn.depth() == known.dn.depth() + 1,
     }
 }
 

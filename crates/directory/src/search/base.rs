@@ -3,7 +3,7 @@
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{Dn, ResultCode};
-use ironbark_store::{Location, Scope, View};
+use ironbark_store::{DitScope, Location, View};
 
 use super::{
     alias::{self, Followed, FoundBase},
@@ -52,7 +52,7 @@ pub(super) fn reaches(disclosure: Disclosure<'_>, followed: &Followed) -> Result
 pub(super) fn alias_problem(
     disclosure: Disclosure<'_>,
     base: &Dn,
-    scope: Scope,
+    scope: DitScope,
     error: Option<OperationError>,
 ) -> OperationError {
     let answer = || {

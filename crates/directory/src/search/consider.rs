@@ -5,7 +5,7 @@ use std::{rc::Rc, sync::Arc};
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::{List, MessageId, encode_search_reference};
 use ironbark_model::{Budget, Truth};
-use ironbark_store::{EntryGuards, EntryId, Evaluation, Plan, Record, Scope, View};
+use ironbark_store::{DitScope, EntryGuards, EntryId, Evaluation, Plan, Record, View};
 
 use super::{
     alias,
@@ -173,7 +173,7 @@ impl SearchRun {
         &self,
         view: View<'_>,
         base: &Base,
-        scope: Scope,
+        scope: DitScope,
         guards: Option<&dyn EntryGuards>,
     ) -> Result<Plan, OperationError> {
         let filter = self.referral_filter.as_ref().unwrap_or(&self.filter);
@@ -326,11 +326,11 @@ impl SearchRun {
             .alias_bases
             .iter()
             .take(earlier_bases)
-            .any(|base| alias::covers(base, &dn, Scope::Base)))
+            .any(|base| alias::covers(base, &dn, DitScope::Base)))
     }
 
     /// Whether the search returns such entries at all: subentries, aliases and glue are special.
-    fn shows(&self, context: &NamingContext, record: &Record<'_>, is_base: bool, scope: Scope) -> bool {
+    fn shows(&self, context: &NamingContext, record: &Record<'_>, is_base: bool, scope: DitScope) -> bool {
         // A search dereferences aliases subordinate to the base object (RFC 4511 §4.5.1.3).
         if record.is_alias() && self.options.deref_in_searching && !is_base {
             return false;
@@ -339,7 +339,7 @@ impl SearchRun {
         if record.is_glue() && context.hides_glue() && !self.options.manage_dsa_it {
             return false;
         }
-        let is_asked_for = self.options.subentries.is_none() && is_base && scope == Scope::Base;
+        let is_asked_for = self.options.subentries.is_none() && is_base && scope == DitScope::Base;
         is_asked_for || self.is_of_kind(record)
     }
 
@@ -397,14 +397,14 @@ impl SearchRun {
         &mut self,
         view: View<'_>,
         record: &Record<'_>,
-        scope: Scope,
+        scope: DitScope,
         out: &mut Vec<u8>,
     ) -> Result<(), OperationError> {
         // Below a one-level base, the search continues only at the referral's own entry, which is one of the base's
         // children.
         let scope = match scope {
-            Scope::OneLevel | Scope::Base => Scope::Base,
-            Scope::Children | Scope::Subtree => Scope::Subtree,
+            DitScope::OneLevel | DitScope::Base => DitScope::Base,
+            DitScope::Children | DitScope::Subtree => DitScope::Subtree,
         };
         let dn = view.dn(record.id)?;
         let urls = referral::urls_below(&self.configuration, record, &dn, &dn, Some(scope));
@@ -445,7 +445,7 @@ struct PlannedWalk<'a> {
     context: &'a NamingContext,
     view: View<'a>,
     base: &'a Base,
-    scope: Scope,
+    scope: DitScope,
     plan: &'a Plan,
     /// The requester, if access rules apply to the requester.
     bound: Option<(&'a Rc<SubjectDecisions>, &'a Asker)>,

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Formatter, Result as FmtResult};
 
-use ironbark_store::Scope;
+use ironbark_store::DitScope;
 
 use super::{
     run::SearchRun,
@@ -25,7 +25,7 @@ impl SearchRun {
             return;
         };
         let (examined, sent) = std::mem::replace(&mut self.tally.recorded, (self.tally.examined, self.sent));
-        if let (Some(suffix), true) = (target.context.suffixes().first(), *scope != Scope::Base) {
+        if let (Some(suffix), true) = (target.context.suffixes().first(), *scope != DitScope::Base) {
             scratch.shard().record_search(&Searched {
                 schema: &self.configuration.schema,
                 database: target.context.cache,

@@ -9,7 +9,7 @@ use ironbark_ldap_proto::{
     controls::{PagedResults, RequestControls},
 };
 use ironbark_model::{Dn, ResultCode};
-use ironbark_store::Scope;
+use ironbark_store::DitScope;
 
 use super::{
     additions::AskedOfEntries,
@@ -62,7 +62,7 @@ fn read_base(
     base: &mut LastBase,
     configuration: &Configuration,
     request: &SearchRequest<'_>,
-    scope: Scope,
+    scope: DitScope,
 ) -> Result<(), OperationError> {
     if base.is_read && base.text == request.base {
         return Ok(());
@@ -72,7 +72,7 @@ fn read_base(
         .parse_into(&configuration.schema, request.base)
         .map_err(|_| SearchRefusal::InvalidBase)?;
     if base.dn.is_root()
-        && scope != Scope::Base
+        && scope != DitScope::Base
         && let Some(default) = &configuration.settings.default_search_base
     {
         base.dn.clone_from(default);
@@ -240,7 +240,7 @@ fn begin_sync(
     (configuration, context): (&Arc<Configuration>, &Arc<NamingContext>),
     call: (&RequestControls<'_>, &[u8]),
     request: &SearchRequest<'_>,
-    place: (&Dn, Scope),
+    place: (&Dn, DitScope),
 ) -> Result<(), OperationError> {
     if context.backend.tree().is_some() {
         if call.0.persistent_search.is_some_and(|control| control.critical) {
@@ -285,12 +285,12 @@ fn stream_of(
     }
 }
 
-fn scope_of(request: &SearchRequest<'_>) -> Scope {
+fn scope_of(request: &SearchRequest<'_>) -> DitScope {
     match request.scope {
-        WireScope::BaseObject => Scope::Base,
-        WireScope::SingleLevel => Scope::OneLevel,
-        WireScope::WholeSubtree => Scope::Subtree,
-        WireScope::SubordinateSubtree => Scope::Children,
+        WireScope::BaseObject => DitScope::Base,
+        WireScope::SingleLevel => DitScope::OneLevel,
+        WireScope::WholeSubtree => DitScope::Subtree,
+        WireScope::SubordinateSubtree => DitScope::Children,
     }
 }
 

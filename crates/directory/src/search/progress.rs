@@ -8,7 +8,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_config::Operations;
 use ironbark_model::Dn;
-use ironbark_store::{EntryId, EnvironmentNumber, Plan, Scope};
+use ironbark_store::{DitScope, EntryId, EnvironmentNumber, Plan};
 
 use super::{
     alias::AliasBase,
@@ -46,7 +46,7 @@ enum TargetProgress {
     Stored {
         database: EnvironmentNumber,
         base: Base,
-        scope: Scope,
+        scope: DitScope,
         position: EntryId,
         /// A plan that is not made for the filter, but for entries that are given.
         given: Option<Plan>,

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_model::{CompiledFilter, Dn};
-use ironbark_store::{EntryId, Scope};
+use ironbark_store::{DitScope, EntryId};
 
 use super::{
     additions::AskedOfEntries,
@@ -240,7 +240,7 @@ pub(super) struct AskedBase {
     /// The name after aliases, if there were any.
     pub(super) followed: Option<Followed>,
     pub(super) id: EntryId,
-    pub(super) scope: Scope,
+    pub(super) scope: DitScope,
 }
 
 impl AskedBase {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_model::{Dn, Entry};
-use ironbark_store::{EntryId, Plan, Scope, StoreError, View};
+use ironbark_store::{DitScope, EntryId, Plan, StoreError, View};
 
 use super::external_walk::ExternalWalk;
 use crate::NamingContext;
@@ -30,7 +30,7 @@ pub(crate) enum Walk {
 /// A walk over stored entries.
 pub(crate) struct StoredWalk {
     pub(crate) base: Base,
-    pub(crate) scope: Scope,
+    pub(crate) scope: DitScope,
     /// The plan, chosen in the first step.
     pub(crate) plan: Option<Plan>,
     /// Whether the plan is not made for the filter, but for entries that are given.
@@ -49,14 +49,14 @@ pub(crate) struct Extent {
     /// The number of the naming context.
     pub(crate) number: i32,
     base: EntryId,
-    scope: Scope,
+    scope: DitScope,
 }
 
 /// A walk over entries in memory.
 pub(crate) struct MemoryWalk {
     pub(crate) entries: Arc<[Entry]>,
     pub(crate) base: Dn,
-    pub(crate) scope: Scope,
+    pub(crate) scope: DitScope,
     /// Number of entries that were considered.
     pub(crate) position: usize,
 }
@@ -73,12 +73,12 @@ pub(crate) struct Base {
 }
 
 impl Target {
-    pub(crate) fn stored(context: Arc<NamingContext>, id: EntryId, scope: Scope) -> Self {
+    pub(crate) fn stored(context: Arc<NamingContext>, id: EntryId, scope: DitScope) -> Self {
         Self::of_alias(context, id, scope, 0)
     }
 
     /// A subtree to which an alias led. `earlier_bases`: the subtrees before it.
-    pub(crate) fn of_alias(context: Arc<NamingContext>, id: EntryId, scope: Scope, earlier_bases: usize) -> Self {
+    pub(crate) fn of_alias(context: Arc<NamingContext>, id: EntryId, scope: DitScope, earlier_bases: usize) -> Self {
         let base = Base {
             id,
             earlier_bases,
@@ -111,7 +111,7 @@ impl Target {
     }
 
     /// A database glued below the base of a search.
-    pub(crate) fn glued(context: Arc<NamingContext>, id: EntryId, scope: Scope) -> Self {
+    pub(crate) fn glued(context: Arc<NamingContext>, id: EntryId, scope: DitScope) -> Self {
         let mut target = Self::stored(context, id, scope);
         target.mark_glued();
         target
@@ -133,7 +133,7 @@ impl Target {
         }
     }
 
-    pub(crate) fn memory(context: Arc<NamingContext>, entries: Arc<[Entry]>, base: Dn, scope: Scope) -> Self {
+    pub(crate) fn memory(context: Arc<NamingContext>, entries: Arc<[Entry]>, base: Dn, scope: DitScope) -> Self {
         Self {
             context,
             walk: Walk::Memory(MemoryWalk {
@@ -158,11 +158,11 @@ pub(crate) fn is_covered(extents: &[Extent], number: i32, id: EntryId, view: Vie
 }
 
 /// Whether `dn` lies within `scope` of `base`.
-pub(crate) fn in_scope(dn: &Dn, base: &Dn, scope: Scope) -> bool {
+pub(crate) fn in_scope(dn: &Dn, base: &Dn, scope: DitScope) -> bool {
     match scope {
-        Scope::Base => dn == base,
-        Scope::OneLevel => dn.depth() == base.depth() + 1 && dn.is_within(base),
-        Scope::Subtree => dn.is_within(base),
-        Scope::Children => dn.depth() > base.depth() && dn.is_within(base),
+        DitScope::Base => dn == base,
+        DitScope::OneLevel => dn.depth() == base.depth() + 1 && dn.is_within(base),
+        DitScope::Subtree => dn.is_within(base),
+        DitScope::Children => dn.depth() > base.depth() && dn.is_within(base),
     }
 }

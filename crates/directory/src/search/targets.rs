@@ -3,7 +3,7 @@
 use std::{rc::Rc, sync::Arc};
 
 use ironbark_model::{Budget, Dn, Entry, Filter, ResultCode};
-use ironbark_store::{Location, Scope, View};
+use ironbark_store::{DitScope, Location, View};
 
 use super::{
     alias::{self, FoundBase},
@@ -32,7 +32,7 @@ pub(super) struct SearchPlace<'a> {
     pub(super) context: &'a Arc<NamingContext>,
     /// The name of the base object.
     pub(super) base: &'a Dn,
-    pub(super) scope: Scope,
+    pub(super) scope: DitScope,
     /// Whether aliases in the name of the base object are followed.
     pub(super) dereferences: bool,
     /// Entries that replace the entries of the database.
@@ -50,10 +50,10 @@ impl<'a> SearchPlace<'a> {
 pub(super) fn choose<'c>(
     configuration: &'c Configuration,
     base: &Dn,
-    scope: Scope,
+    scope: DitScope,
 ) -> Result<&'c Arc<NamingContext>, OperationError> {
     let is_frontend_entry = |entries: &[ironbark_model::Entry]| entries.first().is_some_and(|entry| entry.dn == *base);
-    if scope == Scope::Base
+    if scope == DitScope::Base
         && (is_frontend_entry(&configuration.root_dse) || is_frontend_entry(&configuration.subschema))
     {
         return Ok(&configuration.frontend);
@@ -108,7 +108,7 @@ pub(super) fn add_targets(
             if let Some(suffix) = context.suffixes().first().filter(|_| settings.do_search) {
                 let entries = null::entry_of_search(configuration, suffix);
                 run.filter.compile(&configuration.schema, &Filter::And(Vec::new()));
-                let target = Target::memory(Arc::clone(context), entries, suffix.clone(), Scope::Base);
+                let target = Target::memory(Arc::clone(context), entries, suffix.clone(), DitScope::Base);
                 run.targets.push_back(target);
             }
             Ok(())
@@ -186,7 +186,7 @@ fn add_stored_targets(
     let id = match location {
         Location::Entry(id) => id,
         // A database with the empty suffix may lack a root entry. Searches below it then walk from the top.
-        Location::Missing { ancestor: None } if base.is_root() && scope != Scope::Base => 0,
+        Location::Missing { ancestor: None } if base.is_root() && scope != DitScope::Base => 0,
         Location::Missing { ancestor } => {
             // The superior of glued databases may be missing too.
             if glued_targets(run, place, base)? {
@@ -221,7 +221,7 @@ fn add_stored_targets(
         search_base::refuse_referral(run, configuration, view, found)?;
     }
     run.targets.push_back(Target::stored(Arc::clone(context), id, scope));
-    if run.options.deref_in_searching && scope != Scope::Base {
+    if run.options.deref_in_searching && scope != DitScope::Base {
         run.defer_aliases(context, found);
     }
     glued_targets(run, place, base).map(|_| ())
@@ -278,7 +278,7 @@ fn glued_targets(run: &mut SearchRun, place: SearchPlace<'_>, base: &Dn) -> Resu
         scope,
         ..
     } = place;
-    if scope == Scope::Base {
+    if scope == DitScope::Base {
         return Ok(false);
     }
     let mut found = false;
@@ -289,9 +289,9 @@ fn glued_targets(run: &mut SearchRun, place: SearchPlace<'_>, base: &Dn) -> Resu
         for suffix in subordinate.suffixes() {
             let below = suffix.depth() > base.depth() && suffix.is_within(base);
             let (included, scope) = match scope {
-                Scope::Base => (false, Scope::Base),
-                Scope::OneLevel => (below && suffix.depth() == base.depth() + 1, Scope::Base),
-                Scope::Subtree | Scope::Children => (below, Scope::Subtree),
+                DitScope::Base => (false, DitScope::Base),
+                DitScope::OneLevel => (below && suffix.depth() == base.depth() + 1, DitScope::Base),
+                DitScope::Subtree | DitScope::Children => (below, DitScope::Subtree),
             };
             if !included {
                 continue;

@@ -26,7 +26,7 @@ use crate::{
     },
     overlay::Requested,
     refusal::{QueueRefusal, RequestRefusal, WriteRefusal},
-    request::{context::RequestContext, controls::WriteControls, identity::Source},
+    request::{context::RequestContext, controls::WriteControls, identity::ConnectionSource},
 };
 
 /// A request that was read.
@@ -294,7 +294,7 @@ impl WriteTask for Job {
         self.asked.request.octets()
     }
 
-    fn claimant(&self) -> Claimant<Source> {
+    fn claimant(&self) -> Claimant<ConnectionSource> {
         self.asked.origin.claimant()
     }
 

@@ -26,7 +26,7 @@ use crate::{
     outcome::given::Answer,
     overlay::{Decision, IncomingRequest, Overlay, RequestHooks},
     refusal::ClusterRefusal,
-    request::identity::Source,
+    request::identity::ConnectionSource,
     result::OperationResult,
 };
 
@@ -89,7 +89,7 @@ fn refusal(error: OperationError) -> Decision {
 
 /// A place in the writer's queue.
 struct Wait {
-    claimant: Claimant<Source>,
+    claimant: Claimant<ConnectionSource>,
     suffix: Dn,
     reply: oneshot::Sender<Decision>,
 }
@@ -99,7 +99,7 @@ impl WriteTask for Wait {
         OCTETS
     }
 
-    fn claimant(&self) -> Claimant<Source> {
+    fn claimant(&self) -> Claimant<ConnectionSource> {
         self.claimant
     }
 

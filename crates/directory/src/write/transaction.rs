@@ -25,7 +25,7 @@ use crate::{
     edit::execute::{Ended, WRITE_STEPS},
     outcome::{completion::Completion, hashing_pool, respond},
     refusal::{RequestRefusal, TransactionRefusal},
-    request::{context::RequestContext, identity::Source},
+    request::{context::RequestContext, identity::ConnectionSource},
 };
 
 /// Updates of one transaction.
@@ -260,7 +260,7 @@ impl WriteTask for Transaction {
         self.settled.octets
     }
 
-    fn claimant(&self) -> Claimant<Source> {
+    fn claimant(&self) -> Claimant<ConnectionSource> {
         self.settled.origin.claimant()
     }
 

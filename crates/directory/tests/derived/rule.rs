@@ -8,7 +8,7 @@ use std::sync::{
 use ironbark_directory::overlay::{Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay, Reads};
 use ironbark_model::{AttributeDescription, Dn, Schema};
 use ironbark_store::{
-    Derived, DerivedCandidates, FilterItem, Location, Purpose, Record, Scope, StoreError, View, Wanted,
+    Derived, DerivedCandidates, DitScope, FilterItem, Location, Purpose, Record, StoreError, View, Wanted,
 };
 
 use ironbark_harness::Site;
@@ -157,7 +157,7 @@ impl Definitions {
 /// Where a definition has its effect: nowhere, everywhere, or at some entries.
 fn reach(view: View<'_>, definition: &Definition) -> Result<DerivedCandidates, StoreError> {
     match view.locate(&definition.superior)? {
-        Location::Entry(id) => view.may_be_in_scope(id, Scope::Subtree, FEW),
+        Location::Entry(id) => view.may_be_in_scope(id, DitScope::Subtree, FEW),
         Location::Missing { .. } => Ok(DerivedCandidates::nothing()),
     }
 }

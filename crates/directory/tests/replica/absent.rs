@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_directory::{Absent, AbsentSlice, ReplicaMapping, replicate_absent};
-use ironbark_store::{ContextVector, Location, Scope};
+use ironbark_store::{ContextVector, DitScope, Location};
 use roaring::RoaringTreemap;
 
 use ironbark_harness::{
@@ -107,7 +107,7 @@ fn it_keeps_to_base_scope_and_filter() {
     let narrow = ReplicaMapping {
         remote_base: dn(&site, "cn=a,dc=ex"),
         local_base: dn(&site, "cn=a,dc=ex"),
-        scope: Scope::OneLevel,
+        scope: DitScope::OneLevel,
         filter: "(cn=d)".into(),
         ..mapping(&site)
     };

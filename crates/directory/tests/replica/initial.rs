@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ironbark_directory::{
     Incoming, InitialLoad, OperationError, ReplicaMapping, Replicated, ReplicatedEntry, begin_initial_load,
 };
-use ironbark_store::{ContextVector, Csn, Scope};
+use ironbark_store::{ContextVector, Csn, DitScope};
 
 use ironbark_harness::{
     Site,
@@ -172,7 +172,7 @@ fn only_a_whole_and_plain_replica_is_loaded_at_once() {
             ..mapping(&plain)
         },
         ReplicaMapping {
-            scope: Scope::OneLevel,
+            scope: DitScope::OneLevel,
             ..mapping(&plain)
         },
         ReplicaMapping {

@@ -8,7 +8,7 @@ use std::{
 
 use ironbark_directory::overlay::{Author, Derive, DerivingEntry, DerivingLook, Entries, UrlSearch};
 use ironbark_model::{AttributeDescription, Dn, Truth, number_map::NumberMap};
-use ironbark_store::{Derived, DerivedCandidates, EntryId, FilterItem, Purpose, Record, Scope, StoreError, Wanted};
+use ironbark_store::{Derived, DerivedCandidates, DitScope, EntryId, FilterItem, Purpose, Record, StoreError, Wanted};
 
 use super::Autogroup;
 use crate::values::normal;
@@ -48,7 +48,7 @@ impl Groups {
             by_name: HashMap::new(),
         };
         for set in &overlay.sets {
-            let plan = view.plan_guarded(0, Scope::Subtree, &set.class, None)?;
+            let plan = view.plan_guarded(0, DitScope::Subtree, &set.class, None)?;
             let mut candidates = view.candidates(&plan, 0)?;
             while let Some(record) = candidates.next_record()? {
                 let held = record.values(&set.urls);

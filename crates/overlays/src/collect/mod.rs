@@ -13,7 +13,7 @@ use ironbark_directory::{
     overlay::{ContentHooks, Derivation, Derive, DerivingEntry, DerivingLook, Entries, Execution, Overlay, Reads},
 };
 use ironbark_model::{AttributeDescription, Dn, ResultCode, Schema};
-use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, Scope, StoreError, Wanted};
+use ironbark_store::{Derived, DerivedCandidates, DitScope, FilterItem, Purpose, StoreError, Wanted};
 
 use self::rows::CollectConfig;
 use crate::Row;
@@ -147,10 +147,11 @@ impl Derive for Collected {
                 }
                 let values = record.derived(attribute, Purpose::Match)?.merged(&record, attribute)?;
                 if !values.is_empty() && item.holds(look.view, attribute, &values) {
-                    may =
-                        may.or(look
-                            .view
-                            .may_be_in_scope(record.id, Scope::Children, MOST_LISTED.min(item.most()))?);
+                    may = may.or(look.view.may_be_in_scope(
+                        record.id,
+                        DitScope::Children,
+                        MOST_LISTED.min(item.most()),
+                    )?);
                 }
             }
         }

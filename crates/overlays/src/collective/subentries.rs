@@ -10,7 +10,7 @@ use ironbark_model::{
     schema::{ClassNumber, TypeNumber},
     syntax::SubtreeSpecification,
 };
-use ironbark_store::{Derived, DerivedCandidates, FilterItem, Location, Record, Scope, StoreError, Wanted};
+use ironbark_store::{Derived, DerivedCandidates, DitScope, FilterItem, Location, Record, StoreError, Wanted};
 
 use crate::values::{join, stored};
 
@@ -140,7 +140,7 @@ impl Subentries {
     /// The storage failed.
     pub(super) fn read(known: &Arc<Known>, entries: Entries<'_>) -> Result<Self, StoreError> {
         let view = entries.view();
-        let plan = view.plan_guarded(0, Scope::Subtree, &known.all, None)?;
+        let plan = view.plan_guarded(0, DitScope::Subtree, &known.all, None)?;
         let mut candidates = view.candidates(&plan, 0)?;
         let mut all = Vec::new();
         while let Some(record) = candidates.next_record()? {
@@ -177,7 +177,7 @@ impl Subentries {
         match look.view.locate(subentry.specification.base())? {
             Location::Entry(base) => {
                 let most = MOST_LISTED.min(item.most());
-                look.view.may_be_in_scope(base, Scope::Subtree, most)
+                look.view.may_be_in_scope(base, DitScope::Subtree, most)
             }
             Location::Missing { .. } => Ok(DerivedCandidates::nothing()),
         }

@@ -21,7 +21,7 @@ use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Filter, PosixRegex, ResultCode, Schema, filter::MAX_DEPTH,
     ldap_url::UrlScope,
 };
-use ironbark_store::Scope;
+use ironbark_store::DitScope;
 
 use self::settings::{Condition, ConstraintConfig, ConstraintSetting, EntryUrl};
 use crate::Row;
@@ -78,7 +78,7 @@ enum Test {
 /// Entries that a URL describes.
 struct Entries {
     base: Option<Dn>,
-    scope: Scope,
+    scope: DitScope,
     /// Text and compiled form.
     filter: Option<(String, CompiledFilter)>,
 }
@@ -146,10 +146,10 @@ impl Entries {
         Ok(Self {
             base: url.base.clone(),
             scope: match url.scope {
-                UrlScope::Base => Scope::Base,
-                UrlScope::OneLevel => Scope::OneLevel,
-                UrlScope::Subtree => Scope::Subtree,
-                UrlScope::Children => Scope::Children,
+                UrlScope::Base => DitScope::Base,
+                UrlScope::OneLevel => DitScope::OneLevel,
+                UrlScope::Subtree => DitScope::Subtree,
+                UrlScope::Children => DitScope::Children,
             },
             filter,
         })
@@ -159,10 +159,10 @@ impl Entries {
     fn reaches(&self, dn: &Dn) -> bool {
         let Some(base) = &self.base else { return true };
         match self.scope {
-            Scope::Base => dn == base,
-            Scope::Subtree => dn.is_within(base),
-            Scope::OneLevel => dn.is_within(base) && dn.depth() == base.depth() + 1,
-            Scope::Children => dn.is_within(base) && dn.depth() > base.depth(),
+            DitScope::Base => dn == base,
+            DitScope::Subtree => dn.is_within(base),
+            DitScope::OneLevel => dn.is_within(base) && dn.depth() == base.depth() + 1,
+            DitScope::Children => dn.is_within(base) && dn.depth() > base.depth(),
         }
     }
 }

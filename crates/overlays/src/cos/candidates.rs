@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ironbark_directory::overlay::DerivingLook;
 use ironbark_model::{AttributeDescription, CompiledFilter, Filter};
-use ironbark_store::{DerivedCandidates, FilterItem, Scope, StoreError};
+use ironbark_store::{DerivedCandidates, DitScope, FilterItem, StoreError};
 
 use super::{
     attribute::CosAttribute,
@@ -138,7 +138,7 @@ impl Definition {
 
     fn all_below(&self, look: &DerivingLook<'_>, item: &FilterItem<'_>) -> Result<DerivedCandidates, StoreError> {
         let most = MOST_LISTED.min(item.most());
-        look.view.may_be_in_scope(self.base, Scope::Subtree, most)
+        look.view.may_be_in_scope(self.base, DitScope::Subtree, most)
     }
 }
 

@@ -12,7 +12,7 @@ use ironbark_directory::overlay::{Author, DerivingLook, Entries};
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Filter, Schema, filter::Assertion, schema::ClassNumber, syntax::oid,
 };
-use ironbark_store::{EntryId, Location, Record, Scope, StoreError, View};
+use ironbark_store::{DitScope, EntryId, Location, Record, StoreError, View};
 
 use super::{attribute::CosAttribute, expression::Expression};
 use crate::values::stored;
@@ -202,7 +202,7 @@ impl Definitions {
     /// The storage failed.
     pub(super) fn read(known: &Arc<Known>, entries: Entries<'_>) -> Result<Self, StoreError> {
         let view = entries.view();
-        let plan = view.plan_guarded(0, Scope::Subtree, &known.all, None)?;
+        let plan = view.plan_guarded(0, DitScope::Subtree, &known.all, None)?;
         let mut candidates = view.candidates(&plan, 0)?;
         let mut all = Vec::new();
         while let Some(record) = candidates.next_record()? {
@@ -320,10 +320,10 @@ impl Known {
             return Ok(None);
         };
         let mut templates = HashMap::new();
-        let plan = view.plan_guarded(id, Scope::OneLevel, &self.templates, None)?;
+        let plan = view.plan_guarded(id, DitScope::OneLevel, &self.templates, None)?;
         let mut candidates = view.candidates(&plan, 0)?;
         while let Some(record) = candidates.next_record()? {
-            if record.is_in_scope(id, Scope::OneLevel)?
+            if record.is_in_scope(id, DitScope::OneLevel)?
                 && self.is_of(&record, Kind::Template)?
                 && let Some((_, value)) = view.dn(record.id)?.leaf_assertions(schema).into_iter().next()
             {

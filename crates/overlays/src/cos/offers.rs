@@ -3,7 +3,7 @@
 use ironbark_directory::overlay::{Derive, DerivingEntry, DerivingLook, Origin};
 use ironbark_model::AttributeDescription;
 use ironbark_store::{
-    Derived, DerivedCandidates, EntryId, FilterItem, Purpose, RecordAttribute, Scope, StoreError, Wanted,
+    Derived, DerivedCandidates, DitScope, EntryId, FilterItem, Purpose, RecordAttribute, StoreError, Wanted,
 };
 
 use super::{
@@ -188,7 +188,7 @@ impl Definitions {
         how: &CosAttribute,
         is_allowed: &mut Option<bool>,
     ) -> Result<bool, StoreError> {
-        if !entry.record.is_in_scope(definition.base, Scope::Subtree)? {
+        if !entry.record.is_in_scope(definition.base, DitScope::Subtree)? {
             return Ok(false);
         }
         if how.is_operational {

@@ -8,7 +8,7 @@ use ironbark_directory::{
     stamp::generalized_time,
 };
 use ironbark_model::{Budget, CompiledFilter, Filter, Truth, filter::Assertion};
-use ironbark_store::{EntryId, Location, Scope};
+use ironbark_store::{DitScope, EntryId, Location};
 
 use super::{Dds, refusal::DdsRefusal};
 
@@ -84,7 +84,7 @@ impl Dds {
             let Location::Entry(base) = view.locate(suffix)? else {
                 continue;
             };
-            let plan = view.plan(base, Scope::Subtree, &compiled)?;
+            let plan = view.plan(base, DitScope::Subtree, &compiled)?;
             let mut candidates = view.candidates(&plan, 0)?;
             while let Some(id) = candidates.next_id()? {
                 if !view.spend(1) {

@@ -12,7 +12,7 @@ use std::{
 
 use ironbark_directory::{OperationError, overlay::Execution};
 use ironbark_model::{AttributeDescription, Budget, CompiledFilter, Dn, ResultCode, Schema, Truth};
-use ironbark_store::{EntryId, Location, Scope, StoreError, View};
+use ironbark_store::{DitScope, EntryId, Location, StoreError, View};
 
 use crate::{after::normal_form, under_way::UnderWay};
 
@@ -188,7 +188,7 @@ impl Range {
         };
         if self.scope.is_some() {
             let Some(base) = base else { return Ok(false) };
-            if !record.is_in_scope(base, Scope::Subtree)? {
+            if !record.is_in_scope(base, DitScope::Subtree)? {
                 return Ok(false);
             }
         }

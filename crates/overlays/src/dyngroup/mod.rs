@@ -11,7 +11,7 @@ use ironbark_directory::overlay::{
     Author, Derivation, Derive, DerivingEntry, DerivingLook, Entries, Overlay, Reads, UrlSearch,
 };
 use ironbark_model::{AttributeDescription, Dn, Entry, Schema, Truth, entry::EntrySource};
-use ironbark_store::{Derived, DerivedCandidates, FilterItem, Purpose, Scope, StoreError, Wanted};
+use ironbark_store::{Derived, DerivedCandidates, DitScope, FilterItem, Purpose, StoreError, Wanted};
 
 use crate::Row;
 
@@ -161,7 +161,7 @@ fn finds(
     }
     let of_entry = UrlSearch {
         base: dn.clone(),
-        scope: Scope::Base,
+        scope: DitScope::Base,
         ..search
     };
     let mut is_found = false;

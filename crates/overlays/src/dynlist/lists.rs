@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use ironbark_directory::overlay::{Author, Derive, DerivingEntry, DerivingLook, Entries, Shown, UrlSearch};
 use ironbark_model::{AttributeDescription, Dn, Filter};
-use ironbark_store::{Derived, DerivedCandidates, EntryId, FilterItem, Purpose, Record, Scope, StoreError, Wanted};
+use ironbark_store::{Derived, DerivedCandidates, DitScope, EntryId, FilterItem, Purpose, Record, StoreError, Wanted};
 
 use super::{
     expand::Expansion,
@@ -78,7 +78,7 @@ impl Lists {
             sets: Arc::clone(sets),
         };
         for (number, set) in sets.all.iter().enumerate() {
-            let plan = view.plan_guarded(0, Scope::Subtree, &set.holders, None)?;
+            let plan = view.plan_guarded(0, DitScope::Subtree, &set.holders, None)?;
             let mut candidates = view.candidates(&plan, 0)?;
             let mut found = Vec::new();
             while let Some(record) = candidates.next_record()? {

@@ -5,7 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use ironbark_config::SettingError;
 use ironbark_directory::overlay::UrlSearch;
 use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Filter, Schema, Truth, filter::Assertion};
-use ironbark_store::{Record, Scope};
+use ironbark_store::{DitScope, Record};
 
 use super::settings::{DynlistConfig, MapSetting, SetSetting};
 
@@ -182,7 +182,7 @@ fn within(schema: &Schema, url: &str) -> Result<UrlSearch, SettingError> {
         UrlSearch::parse(schema, url, None, None).ok_or_else(|| format!("unable to parse URI \"{url}\""))?;
     // A URL without a name stands for all names.
     if within.base.is_root() {
-        within.scope = Scope::Subtree;
+        within.scope = DitScope::Subtree;
     }
     Ok(within)
 }

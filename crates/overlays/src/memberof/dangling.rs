@@ -8,7 +8,7 @@ use ironbark_directory::{
     overlay::{Execution, WholePass},
 };
 use ironbark_model::{CompiledFilter, Dn, Entry, Filter, Truth, filter::Assertion};
-use ironbark_store::{Location, Scope};
+use ironbark_store::{DitScope, Location};
 
 use super::{Memberof, follow::stored, settings::Dangling};
 
@@ -149,7 +149,7 @@ pub(super) fn add_existing_groups(
     let Location::Entry(base) = view.locate(suffix)? else {
         return Ok(());
     };
-    let plan = view.plan(base, Scope::Subtree, &compiled)?;
+    let plan = view.plan(base, DitScope::Subtree, &compiled)?;
     if !plan.indexed {
         execution.begin_whole_pass(&WholePass {
             overlay: "memberof",
@@ -167,7 +167,7 @@ pub(super) fn add_existing_groups(
     let known: HashSet<Vec<u8>> = groups.iter().filter_map(name).collect();
     while let Some(id) = candidates.next_id()? {
         let Some(record) = view.record(id)? else { continue };
-        if view.in_scope(id, base, Scope::Subtree)? && record.evaluate(&compiled, &mut scratch) == Truth::True {
+        if view.in_scope(id, base, DitScope::Subtree)? && record.evaluate(&compiled, &mut scratch) == Truth::True {
             let group = view.dn(id)?;
             if !known.contains(group.normalized()) {
                 groups.push(group.pretty().as_bytes().to_vec());

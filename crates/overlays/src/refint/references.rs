@@ -7,7 +7,7 @@ use ironbark_directory::{
     overlay::{Execution, WholePass},
 };
 use ironbark_model::{CompiledFilter, Dn, Filter, filter::Assertion};
-use ironbark_store::{EntryId, Location, Record, RecordAttribute, Scope, StoreError, View};
+use ironbark_store::{DitScope, EntryId, Location, Record, RecordAttribute, StoreError, View};
 
 use super::{Change, Refint};
 
@@ -19,7 +19,7 @@ const FEW: u64 = 1_000;
 
 /// Entries that may hold a name, through indexes; `None` without them.
 pub(super) fn to_name(overlay: &Refint, view: View<'_>, dn: &Dn) -> Result<Option<Vec<EntryId>>, StoreError> {
-    let plan = view.plan(0, Scope::Subtree, &naming(overlay, view, dn))?;
+    let plan = view.plan(0, DitScope::Subtree, &naming(overlay, view, dn))?;
     if !plan.indexed {
         return Ok(None);
     }
@@ -94,7 +94,7 @@ pub(super) fn by_reading_all(
 ) -> Result<Vec<EntryId>, OperationError> {
     let view = execution.view();
     let filter = naming(overlay, view, change.old);
-    let plan = view.plan(0, Scope::Subtree, &filter)?;
+    let plan = view.plan(0, DitScope::Subtree, &filter)?;
     if !plan.indexed {
         execution.begin_whole_pass(&WholePass {
             overlay: "refint",
@@ -122,7 +122,7 @@ pub(super) fn outside(view: View<'_>, mut ids: Vec<EntryId>, top: &Dn) -> Result
         return Ok(ids);
     };
     let mut failure = None;
-    ids.retain(|&id| match view.in_scope(id, top, Scope::Subtree) {
+    ids.retain(|&id| match view.in_scope(id, top, DitScope::Subtree) {
         Ok(is_within) => !is_within,
         Err(error) => {
             failure = Some(error);

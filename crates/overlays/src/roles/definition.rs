@@ -7,7 +7,7 @@ use ironbark_directory::overlay::{Author, Entries};
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Filter, Schema, Truth, filter::Assertion, schema::ClassNumber,
 };
-use ironbark_store::{EntryId, Record, Scope, StoreError};
+use ironbark_store::{DitScope, EntryId, Record, StoreError};
 
 use crate::values::stored;
 
@@ -145,7 +145,7 @@ impl Roles {
     /// The storage failed.
     pub(super) fn read(known: &Arc<Known>, entries: Entries<'_>) -> Result<Self, StoreError> {
         let view = entries.view();
-        let plan = view.plan_guarded(0, Scope::Subtree, &known.all, None)?;
+        let plan = view.plan_guarded(0, DitScope::Subtree, &known.all, None)?;
         let mut candidates = view.candidates(&plan, 0)?;
         let (mut all, mut scratch) = (Vec::new(), Vec::new());
         while let Some(record) = candidates.next_record()? {

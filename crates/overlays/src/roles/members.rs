@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ironbark_directory::overlay::{Derive, DerivingEntry, DerivingLook};
 use ironbark_model::{AttributeDescription, Dn};
-use ironbark_store::{Derived, DerivedCandidates, FilterItem, Location, Purpose, Scope, StoreError, Wanted};
+use ironbark_store::{Derived, DerivedCandidates, DitScope, FilterItem, Location, Purpose, StoreError, Wanted};
 
 use super::definition::{Kind, Reach, Role, Roles};
 
@@ -91,7 +91,7 @@ impl Role {
                 Location::Missing { .. } => return Ok(false),
             },
         };
-        entry.record.is_in_scope(base, Scope::Subtree)
+        entry.record.is_in_scope(base, DitScope::Subtree)
     }
 }
 

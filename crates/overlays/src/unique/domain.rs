@@ -12,7 +12,7 @@ use ironbark_model::{
     filter::{Assertion, FilterNode, MAX_DEPTH},
     ldap_url::UrlScope,
 };
-use ironbark_store::{EntryId, Scope};
+use ironbark_store::{DitScope, EntryId};
 
 use super::settings::{UniqueDomain, UniqueUri};
 
@@ -24,7 +24,7 @@ const NAMES_PER_STEP: usize = 8;
 /// See the module.
 pub(super) struct Domain {
     base: Option<Dn>,
-    scope: Scope,
+    scope: DitScope,
     attributes: Vec<AttributeDescription>,
     ignore: bool,
     pub(super) strict: bool,
@@ -89,10 +89,10 @@ impl Domain {
         Ok(Self {
             base: uri.base.clone(),
             scope: match uri.scope {
-                UrlScope::Base => Scope::Base,
-                UrlScope::OneLevel => Scope::OneLevel,
-                UrlScope::Subtree => Scope::Subtree,
-                UrlScope::Children => Scope::Children,
+                UrlScope::Base => DitScope::Base,
+                UrlScope::OneLevel => DitScope::OneLevel,
+                UrlScope::Subtree => DitScope::Subtree,
+                UrlScope::Children => DitScope::Children,
             },
             attributes: uri.attributes.iter().map(attribute).collect::<Result<_, _>>()?,
             ignore: domain.ignore,

@@ -6,7 +6,7 @@ use ironbark_model::{Dn, Schema};
 use ironbark_store::change::{RequestedKind, RequestedModification, TextAttribute};
 
 use super::{Kept, text, uuid_of, values};
-use crate::{Logged, Violation};
+use crate::{LogEntry, Violation};
 
 /// The attributes of the log's entries that are asked for.
 pub(super) const ATTRIBUTES: [&str; 9] = [
@@ -32,7 +32,7 @@ pub(crate) struct ChangeEntry {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// It is to be made here.
-    Make(Box<Logged>),
+    Make(Box<LogEntry>),
     /// It is about entries outside of the base.
     Elsewhere,
     /// Its effect is not known: the content must be compared.
@@ -94,7 +94,7 @@ impl ChangeEntry {
         let operation = match kind.as_str() {
             "add" => {
                 let entry = self.added(within, dn)?;
-                return Ok(Meaning::Make(Box::new(Logged::Add(entry))));
+                return Ok(Meaning::Make(Box::new(LogEntry::Add(entry))));
             }
             "delete" => LoggedOperation::Delete,
             "modify" => LoggedOperation::Modify(self.modifications(within)?),
@@ -126,7 +126,7 @@ impl ChangeEntry {
             operation,
             base: None,
         };
-        Ok(Meaning::Make(Box::new(Logged::Change(change))))
+        Ok(Meaning::Make(Box::new(LogEntry::Change(change))))
     }
 
     fn malformed(&self, what: &str) -> Violation {
@@ -317,7 +317,7 @@ mod tests {
         entry(lines).meaning(&within)
     }
 
-    fn made(lines: &[(&str, &str)]) -> Logged {
+    fn made(lines: &[(&str, &str)]) -> LogEntry {
         match meaning(lines) {
             Ok(Meaning::Make(made)) => *made,
             other => panic!("{other:?}"),
@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn an_add_has_the_uuid_of_the_unique_id_and_what_is_kept() {
         let changes = "objectClass: domain\nobjectClass: top\ndc: ex\naci: x\nentryUUID: 1\ndescription:: w6Q=\n";
-        let Logged::Add(added) = made(&[
+        let LogEntry::Add(added) = made(&[
             ("changeType", "ADD"),
             ("targetDN", "cn=ex,cn=org"),
             ("changes", changes),
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn the_text_of_a_modify_may_end_with_a_zero() {
         let changes = "replace: cn\ncn: a\n-\ndelete: sn\n-\nadd: aci\naci: x\n-\n\0";
-        let Logged::Change(change) = made(&[
+        let LogEntry::Change(change) = made(&[
             ("changeType", "modify"),
             ("targetDN", "cn=a,cn=ex,cn=org"),
             ("changes", changes),
@@ -378,7 +378,7 @@ mod tests {
         let Ok(Meaning::Make(made)) = moved("cn=a,cn=ex,cn=org", None) else {
             panic!("not made")
         };
-        let Logged::Change(change) = *made else {
+        let LogEntry::Change(change) = *made else {
             panic!("no change")
         };
         let expected = LoggedOperation::ModifyDn {

@@ -7,12 +7,12 @@ use ironbark_directory::{
 use ironbark_store::ContextVector;
 use roaring::RoaringTreemap;
 
-use super::{Consumer, Counts, Stop};
-use crate::Logged;
+use super::{Consumer, ConsumerStop, Counts};
+use crate::LogEntry;
 
 impl Consumer {
     /// The place in the provider's log. `None`: no refresh has come to its end.
-    pub(crate) fn place(&self) -> Result<Option<ChangeLogPlace>, Stop> {
+    pub(crate) fn place(&self) -> Result<Option<ChangeLogPlace>, ConsumerStop> {
         Ok(ChangeLogPlace::of_database(&*self.context()?)?)
     }
 
@@ -26,7 +26,7 @@ impl Consumer {
     }
 
     /// A refresh begins. Until its end there is no place.
-    pub(crate) async fn begin_refresh(&mut self) -> Result<(), Stop> {
+    pub(crate) async fn begin_refresh(&mut self) -> Result<(), ConsumerStop> {
         self.present = Some(RoaringTreemap::new());
         if self.place()?.is_some() {
             return self.step(Incoming::Nothing, LogStep::Forget).await;
@@ -38,14 +38,14 @@ impl Consumer {
     }
 
     /// The load of an empty database has come to nothing: the refresh must begin again, entry by entry.
-    pub(super) fn give_up_load(&mut self, error: OperationError) -> Stop {
+    pub(super) fn give_up_load(&mut self, error: OperationError) -> ConsumerStop {
         self.load = None;
         self.may_load = false;
-        Stop::NotLoaded(error)
+        ConsumerStop::NotLoaded(error)
     }
 
     /// An entry of the refresh.
-    pub(crate) async fn put(&mut self, entry: ReplicatedEntry) -> Result<(), Stop> {
+    pub(crate) async fn put(&mut self, entry: ReplicatedEntry) -> Result<(), ConsumerStop> {
         self.counts.entries += 1;
         if let Some(load) = &mut self.load {
             let added = load.add(entry).await;
@@ -55,14 +55,14 @@ impl Consumer {
     }
 
     /// The refresh has come to its end: what it has not sent is gone.
-    pub(crate) async fn end_refresh(&mut self, place: ChangeLogPlace) -> Result<(), Stop> {
+    pub(crate) async fn end_refresh(&mut self, place: ChangeLogPlace) -> Result<(), ConsumerStop> {
         self.end_content().await?;
         self.step(Incoming::EndOfRefresh, LogStep::Set(place)).await?;
         self.settle().await
     }
 
     /// All of the content has come from a provider without CSNs: a load is installed, or what was not sent is deleted.
-    pub(super) async fn end_content(&mut self) -> Result<(), Stop> {
+    pub(super) async fn end_content(&mut self) -> Result<(), ConsumerStop> {
         self.settle().await?;
         let present = self.present.take().unwrap_or_default();
         if let Some(load) = self.load.take() {
@@ -75,13 +75,13 @@ impl Consumer {
     }
 
     /// A change of the log.
-    pub(crate) async fn make(&mut self, change: Logged, place: ChangeLogPlace) -> Result<(), Stop> {
+    pub(crate) async fn make(&mut self, change: LogEntry, place: ChangeLogPlace) -> Result<(), ConsumerStop> {
         let incoming = match change {
-            Logged::Add(entry) => {
+            LogEntry::Add(entry) => {
                 self.counts.entries += 1;
                 Incoming::Entry(entry)
             }
-            Logged::Change(change) => {
+            LogEntry::Change(change) => {
                 match change.operation {
                     ironbark_directory::LoggedOperation::Delete => self.counts.deletes += 1,
                     _ => self.counts.entries += 1,
@@ -93,11 +93,11 @@ impl Consumer {
     }
 
     /// The log has nothing more for this consumer up to here.
-    pub(crate) async fn pass(&mut self, place: ChangeLogPlace) -> Result<(), Stop> {
+    pub(crate) async fn pass(&mut self, place: ChangeLogPlace) -> Result<(), ConsumerStop> {
         self.step(Incoming::Nothing, LogStep::Set(place)).await
     }
 
-    async fn step(&mut self, incoming: Incoming, step: LogStep) -> Result<(), Stop> {
+    async fn step(&mut self, incoming: Incoming, step: LogStep) -> Result<(), ConsumerStop> {
         self.queue_step((incoming, Some(step)), None, Vec::new()).await
     }
 }

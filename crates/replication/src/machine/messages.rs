@@ -5,30 +5,30 @@ use ironbark_ldap_proto::controls::EntryState;
 use ironbark_model::ResultCode;
 use ironbark_store::Csn;
 
-use super::{Again, LogUse, Machine, Order, Phase, Violation};
-use crate::{Info, Message, log_entry};
+use super::{Again, ConsumerAction, LogUse, Machine, Phase, Violation};
+use crate::{Info, SyncMessage, log_entry};
 
 impl Machine {
     /// Takes a message.
     ///
     /// # Errors
     /// It makes no sense: the search must be abandoned, and [`Machine::stop`] called.
-    pub fn take(&mut self, message: Message) -> Result<Vec<Order>, Violation> {
+    pub fn take(&mut self, message: SyncMessage) -> Result<Vec<ConsumerAction>, Violation> {
         if self.phase == Phase::Idle {
             return Err(Violation::NoSearch);
         }
         match message {
-            Message::Entry {
+            SyncMessage::Entry {
                 state,
                 uuid,
                 cookie,
                 dn,
                 attributes,
             } => self.entry(state, uuid, cookie.as_deref(), dn, attributes),
-            Message::PlainEntry => Err(Violation::NoState),
-            Message::Reference => Ok(Vec::new()),
-            Message::Info(info) => self.info(info),
-            Message::Done { code, text, done } => self.done(code, text, done),
+            SyncMessage::PlainEntry => Err(Violation::NoState),
+            SyncMessage::Reference => Ok(Vec::new()),
+            SyncMessage::Info(info) => self.info(info),
+            SyncMessage::Done { code, text, done } => self.done(code, text, done),
         }
     }
 
@@ -39,7 +39,7 @@ impl Machine {
         cookie: Option<&[u8]>,
         dn: String,
         attributes: Vec<(Box<str>, Vec<Vec<u8>>)>,
-    ) -> Result<Vec<Order>, Violation> {
+    ) -> Result<Vec<ConsumerAction>, Violation> {
         let cookie = self.read(cookie)?;
         let csns: Vec<Csn> = cookie.csns.iter().collect();
         if self.is_in_log() {
@@ -48,11 +48,11 @@ impl Machine {
         Ok(match state {
             EntryState::Present if self.phase == Phase::Persist => return Err(Violation::PresentAfterRefresh),
             EntryState::Present => {
-                let mut orders = vec![Order::Remember(vec![uuid])];
-                orders.extend((!csns.is_empty()).then_some(Order::TakeIn(csns)));
+                let mut orders = vec![ConsumerAction::Remember(vec![uuid])];
+                orders.extend((!csns.is_empty()).then_some(ConsumerAction::TakeIn(csns)));
                 orders
             }
-            EntryState::Add | EntryState::Modify => vec![Order::Put {
+            EntryState::Add | EntryState::Modify => vec![ConsumerAction::Put {
                 uuid,
                 dn,
                 attributes,
@@ -68,29 +68,29 @@ impl Machine {
         state: EntryState,
         attributes: &[(Box<str>, Vec<Vec<u8>>)],
         cookie: Vec<Csn>,
-    ) -> Result<Vec<Order>, Violation> {
+    ) -> Result<Vec<ConsumerAction>, Violation> {
         let change = match state {
             EntryState::Add | EntryState::Modify => log_entry::read(attributes)?,
             EntryState::Present | EntryState::Delete => None,
         };
         Ok(match change {
-            Some((change, csn)) => vec![Order::Make {
+            Some((change, csn)) => vec![ConsumerAction::Make {
                 change: Box::new(change),
                 csn,
                 cookie,
             }],
             None if cookie.is_empty() => Vec::new(),
-            None => vec![Order::TakeIn(cookie)],
+            None => vec![ConsumerAction::TakeIn(cookie)],
         })
     }
 
     /// A deletion.
-    fn deletion(&self, uuid: [u8; 16], cookie: &SyncCookie, csns: Vec<Csn>) -> Option<Order> {
+    fn deletion(&self, uuid: [u8; 16], cookie: &SyncCookie, csns: Vec<Csn>) -> Option<ConsumerAction> {
         if self.has_part && cookie.deletion.is_none() {
             // It may only be out of sight.
-            return (!csns.is_empty()).then_some(Order::TakeIn(csns));
+            return (!csns.is_empty()).then_some(ConsumerAction::TakeIn(csns));
         }
-        Some(Order::Delete {
+        Some(ConsumerAction::Delete {
             uuid,
             csn: cookie.deletion.or(self.only(&csns)),
             cookie: csns,
@@ -116,11 +116,11 @@ impl Machine {
         Ok(cookie)
     }
 
-    fn info(&mut self, info: Info) -> Result<Vec<Order>, Violation> {
+    fn info(&mut self, info: Info) -> Result<Vec<ConsumerAction>, Violation> {
         match info {
             Info::NewCookie(cookie) => {
                 let csns = self.read(Some(&cookie))?.csns;
-                Ok(vec![Order::TakeIn(csns.iter().collect())])
+                Ok(vec![ConsumerAction::TakeIn(csns.iter().collect())])
             }
             Info::PhaseEnd {
                 cookie,
@@ -131,7 +131,12 @@ impl Machine {
         }
     }
 
-    fn phase_end(&mut self, cookie: Option<&[u8]>, names_present: bool, done: bool) -> Result<Vec<Order>, Violation> {
+    fn phase_end(
+        &mut self,
+        cookie: Option<&[u8]>,
+        names_present: bool,
+        done: bool,
+    ) -> Result<Vec<ConsumerAction>, Violation> {
         let Phase::Refresh { is_whole, has_named } = self.phase else {
             return Err(Violation::SecondEnd);
         };
@@ -143,13 +148,18 @@ impl Machine {
         }
         self.phase = Phase::Persist;
         self.given = None;
-        Ok(vec![Order::EndRefresh {
+        Ok(vec![ConsumerAction::EndRefresh {
             deletes_others: !self.is_in_log() && !self.has_part && (has_named || is_whole),
             vector,
         }])
     }
 
-    fn id_set(&mut self, cookie: Option<&[u8]>, deletes: bool, uuids: Vec<[u8; 16]>) -> Result<Vec<Order>, Violation> {
+    fn id_set(
+        &mut self,
+        cookie: Option<&[u8]>,
+        deletes: bool,
+        uuids: Vec<[u8; 16]>,
+    ) -> Result<Vec<ConsumerAction>, Violation> {
         let cookie = self.read(cookie)?;
         if self.is_in_log() {
             return Ok(Vec::new());
@@ -158,7 +168,7 @@ impl Machine {
             if self.phase == Phase::Persist {
                 return Err(Violation::PresentAfterRefresh);
             }
-            return Ok(vec![Order::Remember(uuids)]);
+            return Ok(vec![ConsumerAction::Remember(uuids)]);
         }
         // In a refresh the cookie is that of the consumer, with the CSN of the deletion beside it.
         let last = uuids.len().saturating_sub(1);
@@ -175,14 +185,14 @@ impl Machine {
         code: ResultCode,
         text: String,
         done: Option<(Option<Vec<u8>>, bool)>,
-    ) -> Result<Vec<Order>, Violation> {
+    ) -> Result<Vec<ConsumerAction>, Violation> {
         let phase = std::mem::replace(&mut self.phase, Phase::Idle);
         if code == ResultCode::SYNC_REFRESH_REQUIRED || code == ResultCode(OLD_REFRESH_REQUIRED) {
             if self.is_in_log() {
                 self.log = LogUse::FallenBack;
-                return Ok(vec![Order::Search(Again::FallBack(text))]);
+                return Ok(vec![ConsumerAction::Search(Again::FallBack(text))]);
             }
-            return Ok(vec![Order::Search(match phase {
+            return Ok(vec![ConsumerAction::Search(match phase {
                 Phase::Refresh { is_whole: false, .. } => {
                     self.begins_anew = true;
                     Again::AtOnce
@@ -192,10 +202,10 @@ impl Machine {
             })]);
         }
         let Phase::Refresh { is_whole, has_named } = phase else {
-            return Ok(vec![Order::Search(Again::AfterRetry(code, text))]);
+            return Ok(vec![ConsumerAction::Search(Again::AfterRetry(code, text))]);
         };
         if code != ResultCode::SUCCESS {
-            return Ok(vec![Order::Search(Again::AfterRetry(code, text))]);
+            return Ok(vec![ConsumerAction::Search(Again::AfterRetry(code, text))]);
         }
         let (cookie, deletes) = done.ok_or(Violation::NoDone)?;
         let vector = self.read(cookie.as_deref())?.csns;
@@ -208,11 +218,11 @@ impl Machine {
             Again::AfterInterval
         };
         Ok(vec![
-            Order::EndRefresh {
+            ConsumerAction::EndRefresh {
                 deletes_others: !is_in_log && !self.has_part && (!deletes || has_named || is_whole),
                 vector,
             },
-            Order::Search(again),
+            ConsumerAction::Search(again),
         ])
     }
 }

@@ -5,8 +5,8 @@ use ironbark_ldap_proto::controls::EntryState;
 use ironbark_model::ResultCode;
 use ironbark_store::{ContextVector, Csn};
 
-use super::{Again, Machine, Order, Violation};
-use crate::{Info, Message};
+use super::{Again, ConsumerAction, Machine, Violation};
+use crate::{Info, SyncMessage};
 
 const ONE: &str = "20260101000000.000001Z#000000#001#000000";
 const TWO: &str = "20260101000000.000002Z#000000#001#000000";
@@ -28,8 +28,8 @@ fn begun(persists: bool) -> Machine {
     machine
 }
 
-fn entry(state: EntryState, cookie: Option<Vec<u8>>) -> Message {
-    Message::Entry {
+fn entry(state: EntryState, cookie: Option<Vec<u8>>) -> SyncMessage {
+    SyncMessage::Entry {
         state,
         uuid: UUID,
         cookie,
@@ -38,24 +38,24 @@ fn entry(state: EntryState, cookie: Option<Vec<u8>>) -> Message {
     }
 }
 
-fn end(names_present: bool, done: bool) -> Message {
-    Message::Info(Info::PhaseEnd {
+fn end(names_present: bool, done: bool) -> SyncMessage {
+    SyncMessage::Info(Info::PhaseEnd {
         cookie: Some(cookie(TWO)),
         names_present,
         done,
     })
 }
 
-fn result(code: ResultCode) -> Message {
-    Message::Done {
+fn result(code: ResultCode) -> SyncMessage {
+    SyncMessage::Done {
         code,
         text: String::new(),
         done: None,
     }
 }
 
-fn end_order(deletes_others: bool) -> Vec<Order> {
-    vec![Order::EndRefresh {
+fn end_order(deletes_others: bool) -> Vec<ConsumerAction> {
+    vec![ConsumerAction::EndRefresh {
         deletes_others,
         vector: std::iter::once(csn(TWO)).collect(),
     }]
@@ -77,7 +77,7 @@ fn others_are_deleted_only_after_a_present_phase_with_its_end() {
     );
     let mut broken = begun(true);
     let failed = broken.take(result(ResultCode::OTHER)).unwrap();
-    assert!(matches!(failed[..], [Order::Search(Again::AfterRetry(..))]));
+    assert!(matches!(failed[..], [ConsumerAction::Search(Again::AfterRetry(..))]));
 }
 
 #[test]
@@ -114,13 +114,13 @@ fn a_refresh_ends_once() {
 fn a_refresh_without_changes_to_follow_ends_with_its_control() {
     for (deletes, others) in [(true, false), (false, true)] {
         let mut machine = begun(false);
-        let done = Message::Done {
+        let done = SyncMessage::Done {
             code: ResultCode::SUCCESS,
             text: String::new(),
             done: Some((Some(cookie(TWO)), deletes)),
         };
         let mut expected = end_order(others);
-        expected.push(Order::Search(Again::AfterInterval));
+        expected.push(ConsumerAction::Search(Again::AfterInterval));
         assert_eq!(machine.take(done), Ok(expected));
     }
     assert_eq!(begun(false).take(result(ResultCode::SUCCESS)), Err(Violation::NoDone));
@@ -134,8 +134,8 @@ fn a_deletion_has_its_own_csn() {
         deletes: true,
         uuids: vec![UUID],
     };
-    let orders = machine.take(Message::Info(named)).unwrap();
-    let delete = |cookie: &str| Order::Delete {
+    let orders = machine.take(SyncMessage::Info(named)).unwrap();
+    let delete = |cookie: &str| ConsumerAction::Delete {
         uuid: UUID,
         csn: Some(csn(TWO)),
         cookie: vec![csn(cookie)],
@@ -151,10 +151,16 @@ fn a_provider_that_wants_a_refresh_gets_one_without_cookie_if_that_does_not_help
     let required = || result(ResultCode::SYNC_REFRESH_REQUIRED);
     let mut machine = begun(true);
     machine.take(end(false, true)).unwrap();
-    assert_eq!(machine.take(required()), Ok(vec![Order::Search(Again::AtOnce)]));
+    assert_eq!(
+        machine.take(required()),
+        Ok(vec![ConsumerAction::Search(Again::AtOnce)])
+    );
     let known = std::iter::once(csn(TWO)).collect();
     assert!(machine.begin(&known).cookie.contains(TWO));
-    assert_eq!(machine.take(required()), Ok(vec![Order::Search(Again::AtOnce)]));
+    assert_eq!(
+        machine.take(required()),
+        Ok(vec![ConsumerAction::Search(Again::AtOnce)])
+    );
     assert_eq!(machine.begin(&known).cookie, "rid=001");
     assert_eq!(
         machine.clone().take(end(false, true)),
@@ -162,19 +168,19 @@ fn a_provider_that_wants_a_refresh_gets_one_without_cookie_if_that_does_not_help
         "everything came"
     );
     let third = machine.take(required()).unwrap();
-    assert!(matches!(third[..], [Order::Search(Again::AfterRetry(..))]));
+    assert!(matches!(third[..], [ConsumerAction::Search(Again::AfterRetry(..))]));
     assert!(machine.begin(&known).cookie.contains(TWO));
 }
 
 #[test]
 fn what_has_no_meaning_is_refused() {
     let mut machine = begun(true);
-    assert_eq!(machine.take(Message::PlainEntry), Err(Violation::NoState));
-    assert_eq!(machine.take(Message::Reference), Ok(Vec::new()));
+    assert_eq!(machine.take(SyncMessage::PlainEntry), Err(Violation::NoState));
+    assert_eq!(machine.take(SyncMessage::Reference), Ok(Vec::new()));
     let unknown = machine.take(entry(EntryState::Add, Some(b"host:389#cn=replica#7".to_vec())));
     assert!(matches!(unknown, Err(Violation::UnknownCookie(_))));
     machine.stop();
-    assert_eq!(machine.take(Message::Reference), Err(Violation::NoSearch));
+    assert_eq!(machine.take(SyncMessage::Reference), Err(Violation::NoSearch));
 }
 
 #[test]
@@ -189,13 +195,13 @@ fn the_log_of_a_provider_without_content_is_followed_once_that_was_asked_for() {
     let nothing = ContextVector::default();
     for _ in 0..2 {
         assert!(!machine.begin(&nothing).in_log);
-        let done = Message::Done {
+        let done = SyncMessage::Done {
             code: ResultCode::SUCCESS,
             text: String::new(),
             done: Some((None, true)),
         };
         let ended = machine.take(done).unwrap();
-        assert_eq!(ended.last(), Some(&Order::Search(Again::InLog)));
+        assert_eq!(ended.last(), Some(&ConsumerAction::Search(Again::InLog)));
         let begin = machine.begin(&nothing);
         assert_eq!((begin.in_log, begin.persists, &*begin.cookie), (true, true, "rid=001"));
         // The connection is lost: there may be content now.
@@ -208,7 +214,7 @@ fn the_log_of_a_provider_without_content_is_followed_once_that_was_asked_for() {
 fn who_has_a_part_deletes_only_what_comes_with_the_csn_of_its_deletion() {
     let of_part = |csns: &str| Some(format!("rid=001,sid=002,part=1{csns}").into_bytes());
     let gone = |cookie| {
-        Message::Info(Info::IdSet {
+        SyncMessage::Info(Info::IdSet {
             cookie,
             deletes: true,
             uuids: vec![UUID],
@@ -218,15 +224,15 @@ fn who_has_a_part_deletes_only_what_comes_with_the_csn_of_its_deletion() {
     assert_eq!(machine.take(gone(of_part(""))), Ok(Vec::new()));
     assert!(machine.has_part());
     let deleted = machine.take(gone(of_part(&format!(",delcsn={TWO}")))).unwrap();
-    assert!(matches!(&deleted[..], [Order::Delete { csn: Some(of), .. }] if *of == csn(TWO)));
-    let ended = Message::Info(Info::PhaseEnd {
+    assert!(matches!(&deleted[..], [ConsumerAction::Delete { csn: Some(of), .. }] if *of == csn(TWO)));
+    let ended = SyncMessage::Info(Info::PhaseEnd {
         cookie: of_part(&format!(",csn={TWO}")),
         names_present: true,
         done: true,
     });
     assert_eq!(machine.take(ended), Ok(end_order(false)));
     let left = entry(EntryState::Delete, of_part(&format!(",csn={TWO}")));
-    assert_eq!(machine.take(left), Ok(vec![Order::TakeIn(vec![csn(TWO)])]));
+    assert_eq!(machine.take(left), Ok(vec![ConsumerAction::TakeIn(vec![csn(TWO)])]));
     machine.stop();
     machine.begin(&std::iter::once(csn(ONE)).collect());
     assert!(!machine.has_part(), "each search tells it");
@@ -236,7 +242,7 @@ fn who_has_a_part_deletes_only_what_comes_with_the_csn_of_its_deletion() {
 fn the_log_is_followed_once_the_content_is_here_and_again_after_a_gap() {
     let mut machine = Machine::new(1, None, true).with_log();
     let known: ContextVector = std::iter::once(csn(ONE)).collect();
-    let done = || Message::Done {
+    let done = || SyncMessage::Done {
         code: ResultCode::SUCCESS,
         text: String::new(),
         done: Some((Some(cookie(TWO)), true)),
@@ -247,10 +253,10 @@ fn the_log_is_followed_once_the_content_is_here_and_again_after_a_gap() {
         (false, false, "rid=001")
     );
     let ended = machine.take(done()).unwrap();
-    assert_eq!(ended.last(), Some(&Order::Search(Again::InLog)));
+    assert_eq!(ended.last(), Some(&ConsumerAction::Search(Again::InLog)));
     let begin = machine.begin(&known);
     assert!(begin.in_log && begin.persists);
-    let log_entry = |state, kind: &str| Message::Entry {
+    let log_entry = |state, kind: &str| SyncMessage::Entry {
         state,
         uuid: UUID,
         cookie: Some(cookie(TWO)),
@@ -260,13 +266,15 @@ fn the_log_is_followed_once_the_content_is_here_and_again_after_a_gap() {
             .into(),
     };
     let made = machine.take(log_entry(EntryState::Add, "delete")).unwrap();
-    assert!(matches!(&made[..], [Order::Make { csn: made, cookie, .. }] if *made == csn(TWO) && cookie == &[csn(TWO)]));
+    assert!(
+        matches!(&made[..], [ConsumerAction::Make { csn: made, cookie, .. }] if *made == csn(TWO) && cookie == &[csn(TWO)])
+    );
     // That the log is purged, and what it has besides changes, means nothing but the cookie.
     for message in [
         log_entry(EntryState::Delete, "delete"),
         log_entry(EntryState::Add, "bind"),
     ] {
-        assert_eq!(machine.take(message), Ok(vec![Order::TakeIn(vec![csn(TWO)])]));
+        assert_eq!(machine.take(message), Ok(vec![ConsumerAction::TakeIn(vec![csn(TWO)])]));
     }
     assert_eq!(
         machine.take(end(true, true)),
@@ -274,7 +282,7 @@ fn the_log_is_followed_once_the_content_is_here_and_again_after_a_gap() {
         "nothing is deleted"
     );
     let ended = machine.take(result(ResultCode::SYNC_REFRESH_REQUIRED)).unwrap();
-    assert_eq!(ended, [Order::Search(Again::FallBack(String::new()))]);
+    assert_eq!(ended, [ConsumerAction::Search(Again::FallBack(String::new()))]);
     let begin = machine.begin(&known);
     assert!(!begin.in_log && !begin.persists && begin.cookie.contains(ONE));
     machine.take(done()).unwrap();

@@ -12,7 +12,7 @@ use ironbark_model::Dn;
 
 use super::{Failure, Session};
 use crate::{
-    Again, Stop,
+    Again, ConsumerStop,
     dir_sync::{
         DirSync, Doubtful, Held, LeftOut, Matching, Page, Provider, Sent, has_guid, known_now, page_of, plain_name,
         read,
@@ -116,7 +116,7 @@ impl Session {
         };
         self.consumer.end_comparison(compared.gone, place.clone()).await?;
         let is_outdated = self.with_names(|held| compared.doubtful.is_outdated(held))?;
-        if is_outdated.map_err(Stop::from)? {
+        if is_outdated.map_err(ConsumerStop::from)? {
             self.read_again(provider).await?;
         }
         self.compares_anew = false;
@@ -292,8 +292,10 @@ impl Session {
     fn with_names<T>(&self, look: impl FnOnce(&mut Held<'_>) -> T) -> Result<T, Failure> {
         let configuration = self.directory.configuration();
         let context = configuration.context_of(&self.line.mapping.local_base);
-        let database = context.and_then(|context| context.database()).ok_or(Stop::NoDatabase)?;
-        let snapshot = database.snapshot().map_err(Stop::from)?;
+        let database = context
+            .and_then(|context| context.database())
+            .ok_or(ConsumerStop::NoDatabase)?;
+        let snapshot = database.snapshot().map_err(ConsumerStop::from)?;
         Ok(look(&mut Held {
             view: snapshot.view(),
             mapping: &self.line.mapping,

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering},
 };
 
-use ironbark_directory::{Identity, Peer, Source};
+use ironbark_directory::{ConnectionSource, Identity, Peer};
 use ironbark_model::number_map::NumberMap;
 use ironbark_runtime::Claimant;
 
@@ -57,7 +57,7 @@ impl Status {
     }
 
     /// The connection's identity where work takes turns.
-    pub(crate) fn claimant(&self) -> Claimant<Source> {
+    pub(crate) fn claimant(&self) -> Claimant<ConnectionSource> {
         Claimant {
             source: self.peer.source(),
             connection: self.number,

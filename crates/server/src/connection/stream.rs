@@ -16,7 +16,7 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use ironbark_directory::{SecurityLayer, Source};
+use ironbark_directory::{ConnectionSource, SecurityLayer};
 use ironbark_runtime::Claimant;
 
 use super::layer::{Layered, Transport};
@@ -64,7 +64,7 @@ impl Stream {
     }
 
     /// Begins TLS with the handshake, in which we are the server.
-    pub(crate) fn start_tls(&mut self, context: Arc<TlsContext>, claimant: Claimant<Source>) {
+    pub(crate) fn start_tls(&mut self, context: Arc<TlsContext>, claimant: Claimant<ConnectionSource>) {
         self.state = match std::mem::replace(&mut self.state, State::Lost) {
             State::Plain(socket) => State::Handshake(Box::new(Handshake::new(socket, context, claimant))),
             other => other,

@@ -16,7 +16,7 @@ use std::{
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 pub use self::inherited::Inherited;
-use self::url::{Endpoint, ListenerUrl, UrlError};
+use self::url::{ListenAddress, ListenerUrl, UrlError};
 
 /// Which kinds of IP addresses are listened on (`-4`, `-6`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -95,8 +95,8 @@ impl Listeners {
         let mut open = Self::default();
         for url in urls {
             match &url.endpoint {
-                Endpoint::Tcp { host, port } => open.open_tcp(url, host.as_deref(), *port, family)?,
-                Endpoint::Local { path } => {
+                ListenAddress::Tcp { host, port } => open.open_tcp(url, host.as_deref(), *port, family)?,
+                ListenAddress::Local { path } => {
                     let failed = |source| ListenError::Bind {
                         url: url.text.clone(),
                         address: path.display().to_string(),

@@ -6,7 +6,7 @@ use ironbark_config::secret::masked;
 
 /// Where a listener listens.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Endpoint {
+pub enum ListenAddress {
     /// TCP. No host means every address of the machine.
     Tcp {
         /// Name, IPv4 or IPv6 address (without brackets).
@@ -27,7 +27,7 @@ pub struct ListenerUrl {
     /// As it was given.
     pub text: String,
     /// Where to listen.
-    pub endpoint: Endpoint,
+    pub endpoint: ListenAddress,
     /// `x-mod`: file permissions of a local socket. slapd's default is 0777.
     pub permissions: u32,
     /// `ldaps://`: connections begin with a TLS handshake.
@@ -104,7 +104,7 @@ const DEFAULT_PERMISSIONS: u32 = 0o777;
 const DEFAULT_PORT: u16 = 389;
 const DEFAULT_TLS_PORT: u16 = 636;
 
-fn local_endpoint(authority: &str) -> Result<Endpoint, &'static str> {
+fn local_endpoint(authority: &str) -> Result<ListenAddress, &'static str> {
     let path = percent_decode(authority)?;
     let path = if path.is_empty() {
         DEFAULT_LOCAL_PATH.to_owned()
@@ -115,12 +115,12 @@ fn local_endpoint(authority: &str) -> Result<Endpoint, &'static str> {
     if path.len() > 107 {
         return Err("domain socket path too long");
     }
-    Ok(Endpoint::Local {
+    Ok(ListenAddress::Local {
         path: PathBuf::from(path),
     })
 }
 
-fn tcp_endpoint(authority: &str, default_port: u16) -> Result<Endpoint, &'static str> {
+fn tcp_endpoint(authority: &str, default_port: u16) -> Result<ListenAddress, &'static str> {
     let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
         let (host, after) = rest.split_once(']').ok_or("an IPv6 address ends with a bracket")?;
         (host.to_owned(), after)
@@ -139,7 +139,7 @@ fn tcp_endpoint(authority: &str, default_port: u16) -> Result<Endpoint, &'static
         None => return Err("characters after the host"),
     };
     let host = (!host.is_empty() && host != "*").then_some(host);
-    Ok(Endpoint::Tcp { host, port })
+    Ok(ListenAddress::Tcp { host, port })
 }
 
 /// The permissions in the extensions of a URL: `x-mod=0770`, `x-mod=770` or `x-mod=-rwxrwx---`.
@@ -207,8 +207,8 @@ mod tests {
 
     fn tcp(text: &str) -> (Option<String>, u16) {
         match ListenerUrl::parse(text).unwrap().endpoint {
-            Endpoint::Tcp { host, port } => (host, port),
-            Endpoint::Local { .. } => panic!("{text} is TCP"),
+            ListenAddress::Tcp { host, port } => (host, port),
+            ListenAddress::Local { .. } => panic!("{text} is TCP"),
         }
     }
 
@@ -241,7 +241,7 @@ mod tests {
         let url = ListenerUrl::parse("ldapi://%2Ftmp%2Fa%20b/????x-mod=0770").unwrap();
         assert_eq!(
             url.endpoint,
-            Endpoint::Local {
+            ListenAddress::Local {
                 path: "/tmp/a b".into()
             }
         );
@@ -249,7 +249,7 @@ mod tests {
         let url = ListenerUrl::parse("ldapi:///").unwrap();
         assert_eq!(
             url.endpoint,
-            Endpoint::Local {
+            ListenAddress::Local {
                 path: DEFAULT_LOCAL_PATH.into()
             }
         );

@@ -12,7 +12,7 @@ pub const STATS: LevelMask = 256;
 
 /// One named level.
 #[derive(Debug)]
-pub struct Level {
+pub struct NamedLevel {
     /// The name as `slapd -d ?` lists it; any case is understood.
     pub name: &'static str,
     /// Its bit, or all bits for `Any`.
@@ -20,46 +20,46 @@ pub struct Level {
 }
 
 /// All levels in the order in which `slapd -d ?` lists them.
-pub const LEVELS: [Level; 15] = [
-    Level { name: "Any", mask: ANY },
-    Level { name: "Trace", mask: 1 },
-    Level {
+pub const LEVELS: [NamedLevel; 15] = [
+    NamedLevel { name: "Any", mask: ANY },
+    NamedLevel { name: "Trace", mask: 1 },
+    NamedLevel {
         name: "Packets",
         mask: 2,
     },
-    Level { name: "Args", mask: 4 },
-    Level { name: "Conns", mask: 8 },
-    Level { name: "BER", mask: 16 },
-    Level {
+    NamedLevel { name: "Args", mask: 4 },
+    NamedLevel { name: "Conns", mask: 8 },
+    NamedLevel { name: "BER", mask: 16 },
+    NamedLevel {
         name: "Filter",
         mask: 32,
     },
-    Level {
+    NamedLevel {
         name: "Config",
         mask: 64,
     },
-    Level { name: "ACL", mask: 128 },
-    Level {
+    NamedLevel { name: "ACL", mask: 128 },
+    NamedLevel {
         name: "Stats",
         mask: STATS,
     },
-    Level {
+    NamedLevel {
         name: "Stats2",
         mask: 512,
     },
-    Level {
+    NamedLevel {
         name: "Shell",
         mask: 1024,
     },
-    Level {
+    NamedLevel {
         name: "Parse",
         mask: 2048,
     },
-    Level {
+    NamedLevel {
         name: "Sync",
         mask: 16384,
     },
-    Level {
+    NamedLevel {
         name: "None",
         mask: 32768,
     },

@@ -12,7 +12,7 @@ use std::{
 };
 
 use futures_util::task::AtomicWaker;
-use ironbark_directory::Source;
+use ironbark_directory::ConnectionSource;
 use ironbark_runtime::{Claimant, FairPool, Shares, Task};
 use tokio::sync::oneshot;
 use tokio_rustls::{Accept, server::TlsStream};
@@ -21,7 +21,7 @@ use super::{Established, TlsContext};
 use crate::connection::Socket;
 
 /// The threads of all handshakes. The first handshake starts them.
-pub(crate) struct HandshakeThreads(FairPool<Source, Step>);
+pub(crate) struct HandshakeThreads(FairPool<ConnectionSource, Step>);
 
 impl Default for HandshakeThreads {
     fn default() -> Self {
@@ -34,7 +34,7 @@ impl Default for HandshakeThreads {
 pub(crate) struct Handshake {
     state: State,
     context: Arc<TlsContext>,
-    claimant: Claimant<Source>,
+    claimant: Claimant<ConnectionSource>,
     signal: Arc<Signal>,
 }
 
@@ -81,7 +81,7 @@ impl Wake for Signal {
 
 impl Handshake {
     /// Begins a handshake as the server, for a connection.
-    pub(crate) fn new(socket: Socket, context: Arc<TlsContext>, claimant: Claimant<Source>) -> Self {
+    pub(crate) fn new(socket: Socket, context: Arc<TlsContext>, claimant: Claimant<ConnectionSource>) -> Self {
         Self {
             state: State::New(Box::new(context.acceptor().accept(socket))),
             context,

@@ -14,7 +14,7 @@ use ironbark_ldap_proto::{
     message::encode_request,
 };
 use ironbark_model::Dn;
-use ironbark_replication::{Begin, Consumer, Machine, Message};
+use ironbark_replication::{Begin, Consumer, Machine, SyncMessage};
 use tokio::runtime::Runtime;
 
 use crate::node::{Node, Replicator};
@@ -47,7 +47,7 @@ pub(crate) struct Link {
     /// The connection's end at the provider.
     client: TestClient,
     run: Option<Box<SearchRun>>,
-    queue: VecDeque<Message>,
+    queue: VecDeque<SyncMessage>,
     number: i32,
     /// Whether there is a search.
     is_up: bool,
@@ -65,10 +65,10 @@ impl Link {
             remote_base: dn(content.base),
             local_base: dn(content.base),
             scope: match content.scope {
-                Scope::BaseObject => ironbark_store::Scope::Base,
-                Scope::SingleLevel => ironbark_store::Scope::OneLevel,
-                Scope::WholeSubtree => ironbark_store::Scope::Subtree,
-                Scope::SubordinateSubtree => ironbark_store::Scope::Children,
+                Scope::BaseObject => ironbark_store::DitScope::Base,
+                Scope::SingleLevel => ironbark_store::DitScope::OneLevel,
+                Scope::WholeSubtree => ironbark_store::DitScope::Subtree,
+                Scope::SubordinateSubtree => ironbark_store::DitScope::Children,
             },
             filter: if whole { "" } else { content.filter }.into(),
             attributes: AttributeChoice {
@@ -265,8 +265,8 @@ impl Link {
             out = rest;
             let response = ResponseMessage::decode(pdu, &DecodeLimits::default()).unwrap();
             let message = match SearchItem::of(&response) {
-                Some(item) => Message::of_item(item).unwrap().expect("sync info"),
-                None => Message::of_result(&ReceivedResult::of(&response).expect("a result")).unwrap(),
+                Some(item) => SyncMessage::of_item(item).unwrap().expect("sync info"),
+                None => SyncMessage::of_result(&ReceivedResult::of(&response).expect("a result")).unwrap(),
             };
             self.queue.push_back(message);
         }
@@ -274,7 +274,7 @@ impl Link {
 }
 
 /// What an entry of a log tells.
-fn logged(message: &Message) -> String {
+fn logged(message: &SyncMessage) -> String {
     const TOLD: [&str; 9] = [
         "reqType",
         "reqDN",
@@ -287,7 +287,7 @@ fn logged(message: &Message) -> String {
         "ironbarkReqBase",
     ];
     let mut text = String::new();
-    if let Message::Entry { attributes, .. } = message {
+    if let SyncMessage::Entry { attributes, .. } = message {
         for (name, values) in attributes.iter().filter(|(name, _)| TOLD.contains(&&**name)) {
             for value in values {
                 text = format!("{text}\n    {name}: {}", String::from_utf8_lossy(value));

@@ -2,7 +2,7 @@
 
 use super::{
     file::{Meta, PageFile, Root},
-    findings::Findings,
+    findings::CheckFindings,
     pages::{every_page, missing_end, top},
     tree::{Order, Value, Walk},
 };
@@ -12,8 +12,8 @@ use crate::StoreError;
 ///
 /// # Errors
 /// The file cannot be read.
-pub(crate) fn check_commit(file: &PageFile, meta: Meta) -> Result<Findings, StoreError> {
-    let mut findings = Findings::default();
+pub(crate) fn check_commit(file: &PageFile, meta: Meta) -> Result<CheckFindings, StoreError> {
+    let mut findings = CheckFindings::default();
     match missing_end(file, meta)? {
         Some(what) => findings.add(what),
         None => every_page(file, meta, &mut findings)?,
@@ -26,8 +26,8 @@ pub(crate) fn check_commit(file: &PageFile, meta: Meta) -> Result<Findings, Stor
 ///
 /// # Errors
 /// The file cannot be read.
-pub(crate) fn check_roots(file: &PageFile, meta: Meta) -> Result<Findings, StoreError> {
-    let mut findings = Findings::default();
+pub(crate) fn check_roots(file: &PageFile, meta: Meta) -> Result<CheckFindings, StoreError> {
+    let mut findings = CheckFindings::default();
     if let Some(what) = missing_end(file, meta)? {
         findings.add(what);
         return Ok(findings);
@@ -50,7 +50,7 @@ pub(crate) fn rows_of(
     table: &str,
     visit: &mut dyn FnMut(&[u8], Value<'_>),
 ) -> Result<bool, StoreError> {
-    let mut findings = Findings::default();
+    let mut findings = CheckFindings::default();
     let mut walk = Walk::new(file, meta, &mut findings)?;
     let mut found: Option<Root> = None;
     walk.tree("tables", meta.main, Order::Bytes, &mut |_, key, value| {

@@ -6,7 +6,7 @@ use ironbark_model::Dn;
 
 use super::{
     Deep,
-    findings::Findings,
+    findings::CheckFindings,
     postings::{Sums, add_keys, each_key_of},
 };
 use crate::{
@@ -38,7 +38,7 @@ struct Counted {
 pub(super) fn check(
     deep: &Deep<'_>,
     mut sums: Option<&mut Sums>,
-    findings: &mut Findings,
+    findings: &mut CheckFindings,
     progress: &mut dyn FnMut(u64),
 ) -> Result<u64, StoreError> {
     let view = deep.view;
@@ -89,7 +89,7 @@ fn entry(
     id: EntryId,
     image: &Image,
     counted: &mut Counted,
-    findings: &mut Findings,
+    findings: &mut CheckFindings,
 ) -> Result<(), StoreError> {
     let catalog = &deep.view.catalog;
     counted.referrals += u64::from(image.flags & FLAG_REFERRAL != 0);
@@ -128,7 +128,7 @@ fn entry(
 
 /// No other entry has the entryUUID: replication and the log find entries by it. Another one is found by the index; in
 /// a database without an index of it nothing depends on it.
-fn uuid(deep: &Deep<'_>, id: EntryId, image: &Image, findings: &mut Findings) -> Result<(), StoreError> {
+fn uuid(deep: &Deep<'_>, id: EntryId, image: &Image, findings: &mut CheckFindings) -> Result<(), StoreError> {
     let uuid = deep.view.catalog.uuid_of(image);
     if uuid == [0; 16] {
         return Ok(());
@@ -149,7 +149,7 @@ fn shared_keys(
     id: EntryId,
     image: &Image,
     counted: &mut Counted,
-    findings: &mut Findings,
+    findings: &mut CheckFindings,
 ) -> Result<(), StoreError> {
     let (catalog, table) = (&deep.view.catalog, &deep.view.tables().values);
     let shared = SharedKeys { id };
@@ -231,7 +231,7 @@ impl View<'_> {
 }
 
 /// The name leads to the entry, and the entry has superiors up to the top.
-fn name(deep: &Deep<'_>, id: EntryId, image: &Image, findings: &mut Findings) -> Result<(), StoreError> {
+fn name(deep: &Deep<'_>, id: EntryId, image: &Image, findings: &mut CheckFindings) -> Result<(), StoreError> {
     let view = deep.view;
     let mut key = names::Key::new();
     if !name_key(deep, image, &mut key) {
@@ -259,7 +259,12 @@ fn name_key(deep: &Deep<'_>, image: &Image, key: &mut names::Key) -> bool {
 }
 
 /// Checks the numbers that are stored elsewhere too.
-fn numbers(deep: &Deep<'_>, counted: &Counted, is_readable: bool, findings: &mut Findings) -> Result<(), StoreError> {
+fn numbers(
+    deep: &Deep<'_>,
+    counted: &Counted,
+    is_readable: bool,
+    findings: &mut CheckFindings,
+) -> Result<(), StoreError> {
     let view = deep.view;
     let (tables, txn) = (view.tables(), view.txn);
     if tables.number(txn, MetaRow::NextEntry)? <= counted.last {
@@ -289,7 +294,7 @@ fn numbers(deep: &Deep<'_>, counted: &Counted, is_readable: bool, findings: &mut
 }
 
 /// Finds rows of `names` that lead to no entry of that name.
-fn nameless(deep: &Deep<'_>, findings: &mut Findings) -> Result<(), StoreError> {
+fn nameless(deep: &Deep<'_>, findings: &mut CheckFindings) -> Result<(), StoreError> {
     let view = deep.view;
     let mut own = names::Key::new();
     for row in view.tables().names.iter(view.txn)? {

@@ -2,7 +2,7 @@
 
 /// What is wrong, in the order in which it was found.
 #[derive(Clone, Debug, Default)]
-pub struct Findings {
+pub struct CheckFindings {
     texts: Vec<String>,
     count: u64,
 }
@@ -12,7 +12,7 @@ const KEPT: usize = 100;
 /// A check ends after so many findings: more would say nothing new.
 const ENOUGH: u64 = 1000;
 
-impl Findings {
+impl CheckFindings {
     /// Adds one.
     pub(crate) fn add(&mut self, text: impl Into<String>) {
         if self.texts.len() < KEPT {

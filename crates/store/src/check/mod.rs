@@ -18,7 +18,7 @@ use crate::{
     tables::{MetaRow, SHARED_KEYS_VERSION},
 };
 
-pub use findings::Findings;
+pub use findings::CheckFindings;
 pub(crate) use lock::refuse_foreign_lock;
 pub use pages::check_unused as file;
 pub(crate) use pages::refuse_truncated;
@@ -45,7 +45,7 @@ pub struct Report {
     /// Whether values of big sets are found by a hash with a key of the file: files of older versions have none.
     pub has_hash_key: bool,
     /// What is wrong.
-    pub findings: Findings,
+    pub findings: CheckFindings,
 }
 
 /// A check under way.
@@ -63,13 +63,13 @@ struct Deep<'v> {
 ///
 /// # Errors
 /// It cannot be opened or read.
-pub fn file_in_use(options: &DatabaseOptions) -> Result<Findings, StoreError> {
+pub fn file_in_use(options: &DatabaseOptions) -> Result<CheckFindings, StoreError> {
     let path = options.directory.join("data.mdb");
     checkpoint::settle(options)?;
     refuse_truncated(&path)?;
     let env = open_to_look_at(options)?;
     for _ in 0..ATTEMPTS {
-        let mut findings = Findings::default();
+        let mut findings = CheckFindings::default();
         // Its pages do not change while it is held.
         let held = env.read_txn()?;
         if pages::check(&path, Some(held.id() as u64), &mut findings)? {
@@ -95,7 +95,7 @@ impl Database {
             last: view.tables().number(view.txn, MetaRow::NextEntry)?,
             counts_shared_keys: view.tables().number(view.txn, MetaRow::Format)? >= u64::from(SHARED_KEYS_VERSION),
         };
-        let mut findings = Findings::default();
+        let mut findings = CheckFindings::default();
         let mut sums = (extent == Extent::Everything).then(postings::Sums::default);
         let entries = entries::check(&deep, sums.as_mut(), &mut findings, progress)?;
         if let Some(sums) = sums {

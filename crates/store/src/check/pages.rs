@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{
     file::{HEADER, Meta, PageFile, Root, u64_at},
-    findings::Findings,
+    findings::CheckFindings,
     tree::{Order, Value, Walk},
 };
 use crate::{
@@ -77,7 +77,7 @@ pub(super) fn missing_end(file: &PageFile, meta: Meta) -> Result<Option<String>,
 fn tail_is_free(file: &PageFile, meta: Meta, length: u64) -> Result<bool, StoreError> {
     let there = length / file.page_size() as u64;
     let mut missing = meta.last_page.saturating_add(1).saturating_sub(there);
-    let mut findings = Findings::default();
+    let mut findings = CheckFindings::default();
     let mut walk = Walk::new(file, meta, &mut findings)?;
     free_pages(&mut walk, &mut |_, page| {
         missing -= u64::from(page >= there && missing > 0);
@@ -136,8 +136,8 @@ fn long_value(file: &PageFile, first: u64, length: u64) -> Result<Vec<u8>, Store
 ///
 /// # Errors
 /// It cannot be read.
-pub fn check_unused(path: &Path) -> Result<Findings, StoreError> {
-    let mut findings = Findings::default();
+pub fn check_unused(path: &Path) -> Result<CheckFindings, StoreError> {
+    let mut findings = CheckFindings::default();
     if let Some(what) = truncation(path)? {
         findings.add(what);
     } else if !check(path, None, &mut findings)? {
@@ -148,7 +148,7 @@ pub fn check_unused(path: &Path) -> Result<Findings, StoreError> {
 
 /// Checks every page of a data file as of one commit. That is commit number `transaction`, which some reader must hold,
 /// or the last commit of a file that nobody writes to. `false`: the commit is no longer there.
-pub(crate) fn check(path: &Path, transaction: Option<u64>, findings: &mut Findings) -> Result<bool, StoreError> {
+pub(crate) fn check(path: &Path, transaction: Option<u64>, findings: &mut CheckFindings) -> Result<bool, StoreError> {
     let Some(file) = PageFile::open(path)? else {
         findings.add("not a data file of LMDB, or its beginning is damaged");
         return Ok(true);
@@ -166,7 +166,7 @@ pub(crate) fn check(path: &Path, transaction: Option<u64>, findings: &mut Findin
 }
 
 /// Checks every page of the commit that a meta page names.
-pub(super) fn every_page(file: &PageFile, meta: Meta, findings: &mut Findings) -> Result<(), StoreError> {
+pub(super) fn every_page(file: &PageFile, meta: Meta, findings: &mut CheckFindings) -> Result<(), StoreError> {
     let mut walk = Walk::new(file, meta, findings)?;
     for (name, root) in top(&mut walk)? {
         walk.tree(&name, root, Order::Bytes, &mut |_, _, _| Ok(()))?;

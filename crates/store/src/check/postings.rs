@@ -6,7 +6,7 @@
 
 use ironbark_model::number_map::NumberMap;
 
-use super::{Deep, entries, findings::Findings};
+use super::{Deep, entries, findings::CheckFindings};
 use crate::{
     EntryId, StoreError,
     catalog::{Index, IndexKind},
@@ -93,7 +93,7 @@ pub(super) fn each_key_of(
 }
 
 /// Checks all rows, and compares them with the keys of the entries.
-pub(super) fn check(deep: &Deep<'_>, wanted: &Sums, findings: &mut Findings) -> Result<(), StoreError> {
+pub(super) fn check(deep: &Deep<'_>, wanted: &Sums, findings: &mut CheckFindings) -> Result<(), StoreError> {
     let view = deep.view;
     let mut found = Sums::default();
     let mut before: (Vec<u8>, EntryId) = (Vec::new(), 0);
@@ -193,7 +193,7 @@ fn split<'k>(index: &Index, key: &'k [u8]) -> Option<(&'k [u8], EntryId)> {
 }
 
 /// Names the pairs that one index has and should not have, and the reverse.
-fn differences(deep: &Deep<'_>, index: &Index, at: u16, findings: &mut Findings) -> Result<(), StoreError> {
+fn differences(deep: &Deep<'_>, index: &Index, at: u16, findings: &mut CheckFindings) -> Result<(), StoreError> {
     let view = deep.view;
     let (tables, txn) = (view.tables(), view.txn);
     let name = index.stored.text();

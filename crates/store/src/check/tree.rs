@@ -11,7 +11,7 @@
 
 use super::{
     file::{HEADER, Meta, PageFile, ROOT_BYTES, Root, u16_at, u32_at, u64_at},
-    findings::Findings,
+    findings::CheckFindings,
 };
 use crate::StoreError;
 
@@ -67,12 +67,12 @@ pub(crate) struct Walk<'w> {
     pub(crate) file: &'w PageFile,
     pub(crate) meta: Meta,
     pub(crate) pages: Pages,
-    pub(crate) findings: &'w mut Findings,
+    pub(crate) findings: &'w mut CheckFindings,
 }
 
 impl<'w> Walk<'w> {
     /// A walk over a commit, which has come by no page yet.
-    pub(crate) fn new(file: &'w PageFile, meta: Meta, findings: &'w mut Findings) -> Result<Self, StoreError> {
+    pub(crate) fn new(file: &'w PageFile, meta: Meta, findings: &'w mut CheckFindings) -> Result<Self, StoreError> {
         Ok(Self {
             file,
             meta,

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     DerivedCandidates, EntryGuards, EntryId, Purpose, StoreError, View,
     posting::{IdSet, list},
-    scope::Scope,
+    scope::DitScope,
 };
 
 /// Index look-ups for planning one search; filter items beyond them are left to verification.
@@ -70,7 +70,7 @@ pub(super) struct Planner<'p, 't> {
 pub(crate) fn plan(
     view: View<'_>,
     base: EntryId,
-    scope: Scope,
+    scope: DitScope,
     filter: &CompiledFilter,
     guards: Option<&dyn EntryGuards>,
 ) -> Result<Plan, StoreError> {
@@ -79,7 +79,7 @@ pub(crate) fn plan(
         .nodes
         .iter()
         .any(|node| matches!(node, FilterNode::InChain { .. }));
-    let answer = if scope == Scope::Base && !has_chain {
+    let answer = if scope == DitScope::Base && !has_chain {
         Answer::Everything
     } else {
         planner.fetch(0)?
@@ -97,7 +97,7 @@ pub(crate) fn plan(
         catalog: Arc::clone(view.catalog),
         version,
     };
-    if scope == Scope::Base {
+    if scope == DitScope::Base {
         return Ok(finish(true, 1, Source::One(base), Way::Base));
     }
     let everything = matches!(answer, Answer::Everything);

@@ -1,7 +1,7 @@
 //! The scope as a source of candidates: small subtrees are walked through `names`, even if an index could answer.
 
 use super::{Source, Way, conjunction::Ahead, planner::Answer};
-use crate::{DerivedCandidates, EntryId, StoreError, View, posting::IdSet, record::codec, scope::Scope, varint};
+use crate::{DerivedCandidates, EntryId, StoreError, View, posting::IdSet, record::codec, scope::DitScope, varint};
 
 /// Index answers up to this size are verified without a look at the scope.
 const FEW: u64 = 32;
@@ -22,7 +22,7 @@ pub(super) struct Narrowed {
 }
 
 /// Chooses between the index answer and the scope.
-pub(super) fn narrow(view: View<'_>, base: EntryId, scope: Scope, answer: Answer) -> Result<Narrowed, StoreError> {
+pub(super) fn narrow(view: View<'_>, base: EntryId, scope: DitScope, answer: Answer) -> Result<Narrowed, StoreError> {
     let of_index = |set: IdSet, way| Narrowed {
         estimate: set.len(),
         source: Source::of(set),
@@ -37,12 +37,12 @@ pub(super) fn narrow(view: View<'_>, base: EntryId, scope: Scope, answer: Answer
     let limit = (size / WALK_PART).max(SHORT_WALK);
     let walked = match scope {
         _ if size <= FEW => None,
-        Scope::Base => None,
-        Scope::OneLevel => children(view, base, limit)?,
-        Scope::Subtree | Scope::Children if view.is_everything(base)? => None,
-        Scope::Subtree | Scope::Children => subtree(view, base, scope, limit)?,
+        DitScope::Base => None,
+        DitScope::OneLevel => children(view, base, limit)?,
+        DitScope::Subtree | DitScope::Children if view.is_everything(base)? => None,
+        DitScope::Subtree | DitScope::Children => subtree(view, base, scope, limit)?,
     };
-    let way = if scope == Scope::OneLevel {
+    let way = if scope == DitScope::OneLevel {
         Way::Children
     } else {
         Way::Subtree
@@ -72,14 +72,14 @@ pub(super) fn narrow(view: View<'_>, base: EntryId, scope: Scope, answer: Answer
 pub(crate) fn candidates(
     view: View<'_>,
     base: EntryId,
-    scope: Scope,
+    scope: DitScope,
     limit: u64,
 ) -> Result<DerivedCandidates, StoreError> {
     let found = match scope {
-        Scope::Base => return Ok(DerivedCandidates::one(Some(base))),
-        Scope::OneLevel => children(view, base, limit)?,
-        Scope::Subtree | Scope::Children if view.is_everything(base)? => None,
-        Scope::Subtree | Scope::Children => subtree(view, base, scope, limit)?,
+        DitScope::Base => return Ok(DerivedCandidates::one(Some(base))),
+        DitScope::OneLevel => children(view, base, limit)?,
+        DitScope::Subtree | DitScope::Children if view.is_everything(base)? => None,
+        DitScope::Subtree | DitScope::Children => subtree(view, base, scope, limit)?,
     };
     Ok(found.map_or(DerivedCandidates::Everything, |set| {
         DerivedCandidates::Ids(set.into_treemap())
@@ -104,7 +104,7 @@ fn children(view: View<'_>, base: EntryId, limit: u64) -> Result<Option<IdSet>, 
 }
 
 /// The subtree, if there are no more than `limit` entries in it, and enough steps.
-fn subtree(view: View<'_>, base: EntryId, scope: Scope, limit: u64) -> Result<Option<IdSet>, StoreError> {
+fn subtree(view: View<'_>, base: EntryId, scope: DitScope, limit: u64) -> Result<Option<IdSet>, StoreError> {
     let mut set = IdSet::Nothing;
     let mut queue = vec![base];
     let mut seen = 0u64;
@@ -119,7 +119,7 @@ fn subtree(view: View<'_>, base: EntryId, scope: Scope, limit: u64) -> Result<Op
             queue.push(child);
         }
     }
-    if scope == Scope::Subtree && base != 0 {
+    if scope == DitScope::Subtree && base != 0 {
         set.insert(base);
     }
     Ok(Some(set))

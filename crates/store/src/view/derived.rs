@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use ironbark_model::{AttributeDescription, CompiledFilter};
 
 use super::{Record, View};
-use crate::{Derived, DerivedAttributes, DerivedCandidates, EntryId, Purpose, Scope, StoreError, Wanted};
+use crate::{Derived, DerivedAttributes, DerivedCandidates, DitScope, EntryId, Purpose, StoreError, Wanted};
 
 impl<'t> View<'t> {
     /// The same view, in which entries also have derived attributes: for planning, evaluation and chains. Records that
@@ -51,7 +51,7 @@ impl<'t> View<'t> {
     ///
     /// # Errors
     /// The storage failed.
-    pub fn may_be_in_scope(&self, base: EntryId, scope: Scope, limit: u64) -> Result<DerivedCandidates, StoreError> {
+    pub fn may_be_in_scope(&self, base: EntryId, scope: DitScope, limit: u64) -> Result<DerivedCandidates, StoreError> {
         crate::plan::scope_candidates(*self, base, scope, limit)
     }
 }

@@ -6,7 +6,7 @@ use ironbark_model::Dn;
 
 use super::{Location, View};
 use crate::{
-    EntryId, Scope, StoreError, names,
+    DitScope, EntryId, StoreError, names,
     record::codec::{self, FLAG_PLACEHOLDER},
     varint,
 };
@@ -170,15 +170,15 @@ impl<'t> View<'t> {
         Err(StoreError::damaged("superiors form a loop"))
     }
     /// Whether `id` lies within the scope of `base`.
-    pub fn in_scope(&self, id: EntryId, base: EntryId, scope: Scope) -> Result<bool, StoreError> {
+    pub fn in_scope(&self, id: EntryId, base: EntryId, scope: DitScope) -> Result<bool, StoreError> {
         match scope {
-            Scope::Base => Ok(id == base),
-            Scope::OneLevel => {
+            DitScope::Base => Ok(id == base),
+            DitScope::OneLevel => {
                 let (parent, _) = self.name_parent(base)?;
                 Ok(id != base && self.parent(id)? == Some(parent))
             }
-            Scope::Children if id == base => Ok(false),
-            Scope::Subtree | Scope::Children => self.is_below(id, base),
+            DitScope::Children if id == base => Ok(false),
+            DitScope::Subtree | DitScope::Children => self.is_below(id, base),
         }
     }
     fn is_below(&self, id: EntryId, base: EntryId) -> Result<bool, StoreError> {

@@ -154,7 +154,7 @@ impl WriteTransaction<'_> {
             let (Location::Missing { .. }, Some(parent)) = (location, parent) else {
                 return Err(inapplicable(new_text, "entry exists, or its parent does not"));
             };
-            if parent != 0 && self.view().in_scope(parent, id, crate::Scope::Subtree)? {
+            if parent != 0 && self.view().in_scope(parent, id, crate::DitScope::Subtree)? {
                 return Err(inapplicable(new_text, "the new superior is below the entry"));
             }
             names::key(old.parent, name_in(&dn, old.parent), &mut self.scratch.name);

@@ -16,7 +16,7 @@ use ironbark_model::{
     schema::{SchemaBuilder, file},
 };
 use ironbark_store::{
-    ChangeRecord, Csn, Database, DatabaseOptions, Effect, EntryId, IndexDefinition, Scope, StoreError, ValueChange,
+    ChangeRecord, Csn, Database, DatabaseOptions, DitScope, Effect, EntryId, IndexDefinition, StoreError, ValueChange,
     View,
     change::Position,
     check::{self, Extent},
@@ -170,11 +170,11 @@ impl Store {
         self.apply(&base_tree()).unwrap();
     }
     /// DNs that match, by the planner's candidates.
-    pub fn search(&self, base: &str, scope: Scope, filter: &str) -> Vec<String> {
+    pub fn search(&self, base: &str, scope: DitScope, filter: &str) -> Vec<String> {
         let snapshot = self.database.snapshot().unwrap();
         search(snapshot.view(), base, scope, filter)
     }
-    pub fn explain(&self, base: &str, scope: Scope, filter: &str) -> String {
+    pub fn explain(&self, base: &str, scope: DitScope, filter: &str) -> String {
         let snapshot = self.database.snapshot().unwrap();
         let view = snapshot.view();
         view.plan(locate(view, base), scope, &compile(filter))
@@ -213,7 +213,7 @@ pub fn locate(view: View<'_>, text: &str) -> EntryId {
     }
 }
 
-pub fn search(view: View<'_>, base: &str, scope: Scope, filter: &str) -> Vec<String> {
+pub fn search(view: View<'_>, base: &str, scope: DitScope, filter: &str) -> Vec<String> {
     let base = locate(view, base);
     let compiled = compile(filter);
     let plan = view.plan(base, scope, &compiled).unwrap();
@@ -237,7 +237,7 @@ pub fn search(view: View<'_>, base: &str, scope: Scope, filter: &str) -> Vec<Str
 }
 
 /// DNs that match, by looking at every entry.
-pub fn scan(view: View<'_>, base: &str, scope: Scope, filter: &str) -> Vec<String> {
+pub fn scan(view: View<'_>, base: &str, scope: DitScope, filter: &str) -> Vec<String> {
     let base = locate(view, base);
     let compiled = compile(filter);
     let mut scratch = Vec::new();

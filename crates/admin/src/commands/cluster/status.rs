@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ironbark_cluster::{Node, Overview, chain_text};
+use ironbark_cluster::{ClusterNode, Overview, chain_text};
 use ironbark_runtime::Clock;
 use ironbark_store::ClusterLogPlace;
 
@@ -91,12 +91,12 @@ fn shown(suffix: &str, overview: &Overview, now: i64) -> (String, bool) {
 }
 
 /// Whether a server runs, by its last word.
-fn is_there(server: &Node, now: i64) -> bool {
+fn is_there(server: &ClusterNode, now: i64) -> bool {
     !server.has_ended && now.saturating_sub(server.at) <= GONE_S
 }
 
 /// What a server is doing, and whether that is well. One that is gone may have been stopped.
-fn state(server: &Node, end: &ClusterLogPlace, now: i64) -> (String, bool) {
+fn state(server: &ClusterNode, end: &ClusterLogPlace, now: i64) -> (String, bool) {
     let ago = now.saturating_sub(server.at).max(0);
     if server.has_ended {
         return (
@@ -152,8 +152,8 @@ mod tests {
 
     use super::*;
 
-    fn node(position: u64, is_ready: bool, at: i64) -> Node {
-        Node {
+    fn node(position: u64, is_ready: bool, at: i64) -> ClusterNode {
+        ClusterNode {
             name: "a[1]".to_owned(),
             position,
             chain: "00000000000000000000000000000007".to_owned(),
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn when_no_server_runs_all_is_not_well() {
-        let of = |servers: Vec<Node>| Overview {
+        let of = |servers: Vec<ClusterNode>| Overview {
             end: Some(end()),
             first: Some(1),
             is_tree: false,
@@ -179,7 +179,7 @@ mod tests {
             members: Vec::new(),
             servers,
         };
-        let stopped = Node {
+        let stopped = ClusterNode {
             has_ended: true,
             ..node(7, false, 99)
         };
@@ -187,7 +187,7 @@ mod tests {
         assert!(!is_well && text.contains("none is running"), "{text}");
         assert!(text.contains("a[1]  was stopped 1 s ago; it had change 7\n"), "{text}");
         assert!(!shown("dc=x", &of(Vec::new()), 100).1);
-        let one = Node {
+        let one = ClusterNode {
             has_ended: true,
             ..node(7, false, 99)
         };
@@ -208,7 +208,7 @@ mod tests {
         ] {
             assert_eq!(state(&server, &end(), 100), (wanted.to_owned(), is_well));
         }
-        let other = Node {
+        let other = ClusterNode {
             chain: "ff000000000000000000000000000000".to_owned(),
             ..node(7, true, 100)
         };

@@ -17,7 +17,7 @@ use ironbark_config::{
 use ironbark_model::{Attribute, Dn, Entry, Schema};
 use ironbark_store::{Database, StoreError};
 
-use super::{LdifError, LdifFiles, name};
+use super::{LdifBackendError, LdifFiles, name};
 use crate::backend::open;
 
 /// Entries per transaction.
@@ -30,7 +30,7 @@ pub(super) fn working_copy(
     settings: &DatabaseConfig,
     schema: &Arc<Schema>,
     places: &[&Path],
-) -> Result<Database, LdifError> {
+) -> Result<Database, LdifBackendError> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".ironbark-");
     let mut made = Err(io::Error::from(io::ErrorKind::NotFound));
@@ -53,14 +53,14 @@ pub(super) fn working_copy(
 }
 
 /// Loads the entries of the files into an empty working copy. No other process may write the files meanwhile.
-pub(super) fn fill(files: &LdifFiles, database: &Database, schema: &Schema) -> Result<(), LdifError> {
+pub(super) fn fill(files: &LdifFiles, database: &Database, schema: &Schema) -> Result<(), LdifBackendError> {
     let top = name::folder(schema, &files.suffix, &files.suffix);
     load(files, database, schema, list(&files.directory, &top)?)
 }
 
 /// Makes a working copy for a reader. It is consistent: the files as they are between two changes, plus the change that
 /// is under way or was interrupted.
-pub(super) fn consistent_copy(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Database, LdifError> {
+pub(super) fn consistent_copy(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Database, LdifBackendError> {
     let files = LdifFiles::new(settings, schema);
     let top = name::folder(schema, &files.suffix, &files.suffix);
     let mut attempt = 1;
@@ -72,7 +72,7 @@ pub(super) fn consistent_copy(settings: &DatabaseConfig, schema: &Arc<Schema>) -
             .steps()
             .and_then(|steps| Ok(applied(list(&files.directory, &top)?, steps)));
         let loaded = found
-            .map_err(LdifError::from)
+            .map_err(LdifBackendError::from)
             .and_then(|found| load(&files, &copy, schema, found));
         // A journal is created and removed in this folder, so each change alters its time.
         let is_settled = changed(&files.directory)? == before;
@@ -92,7 +92,12 @@ fn changed(folder: &Path) -> Result<SystemTime, FolderError> {
     found.map_err(|error| FolderError::of(folder, &error))
 }
 
-fn load(files: &LdifFiles, database: &Database, schema: &Schema, mut found: Vec<Found>) -> Result<(), LdifError> {
+fn load(
+    files: &LdifFiles,
+    database: &Database,
+    schema: &Schema,
+    mut found: Vec<Found>,
+) -> Result<(), LdifBackendError> {
     found.sort_by(|one, other| order(&one.file, &other.file));
     let mut superiors: Vec<(PathBuf, Dn)> = Vec::new();
     let mut found = found.into_iter().peekable();
@@ -130,7 +135,7 @@ fn load(files: &LdifFiles, database: &Database, schema: &Schema, mut found: Vec<
                 return Err(FolderError::new(&whole, reason).into());
             }
             transaction.load(&entry).map_err(|error| match error {
-                StoreError::Inapplicable(reason) => LdifError::from(FolderError::new(&whole, reason)),
+                StoreError::Inapplicable(reason) => LdifBackendError::from(FolderError::new(&whole, reason)),
                 error => error.into(),
             })?;
             superiors.push((folder, entry.dn));

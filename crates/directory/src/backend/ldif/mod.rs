@@ -33,7 +33,7 @@ use super::open::OpenDatabase;
 
 /// The reason why the files of an ldif database cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum LdifError {
+pub enum LdifBackendError {
     /// A file is at fault.
     #[error(transparent)]
     Files(#[from] FolderError),
@@ -107,7 +107,12 @@ impl LdifFiles {
     ///
     /// # Errors
     /// The files are as before.
-    pub fn write(&self, view: &View<'_>, record: &ChangeRecord, vector: &ContextVector) -> Result<(), LdifError> {
+    pub fn write(
+        &self,
+        view: &View<'_>,
+        record: &ChangeRecord,
+        vector: &ContextVector,
+    ) -> Result<(), LdifBackendError> {
         let schema = view.schema();
         let state = State { view, vector };
         let mut draft = self.journal.begin()?;
@@ -155,7 +160,7 @@ impl LdifFiles {
     }
 
     /// Removes the files of an entry and its superiors, up to the closest one that still exists.
-    fn remove_missing(&self, draft: &mut Draft<'_>, view: &View<'_>, dn: &Dn) -> Result<(), LdifError> {
+    fn remove_missing(&self, draft: &mut Draft<'_>, view: &View<'_>, dn: &Dn) -> Result<(), LdifBackendError> {
         let mut superior = Some(dn.clone()).filter(|dn| dn.is_within(&self.suffix));
         while let Some(dn) = superior
             && let Location::Missing { .. } = view.locate(&dn)?
@@ -171,7 +176,7 @@ impl LdifFiles {
     ///
     /// # Errors
     /// The files still contain the write.
-    pub(crate) fn write_back(&self, view: &View<'_>, record: &ChangeRecord) -> Result<(), LdifError> {
+    pub(crate) fn write_back(&self, view: &View<'_>, record: &ChangeRecord) -> Result<(), LdifBackendError> {
         let inverse = |effect: &Effect| match effect {
             Effect::Add { dn, .. } => Effect::Delete { dn: dn.clone() },
             Effect::Delete { dn, .. } => Effect::Add {
@@ -205,7 +210,7 @@ impl LdifFiles {
     ///
     /// # Errors
     /// No file has been written.
-    pub fn store(&self, view: &View<'_>, ids: impl Iterator<Item = EntryId>) -> Result<(), LdifError> {
+    pub fn store(&self, view: &View<'_>, ids: impl Iterator<Item = EntryId>) -> Result<(), LdifBackendError> {
         let mut draft = self.journal.begin()?;
         let vector = &ContextVector::default();
         for id in ids {
@@ -222,7 +227,7 @@ impl LdifFiles {
         state: &State<'_>,
         dn: &Dn,
         written: &mut Vec<EntryId>,
-    ) -> Result<(), LdifError> {
+    ) -> Result<(), LdifBackendError> {
         if let Location::Entry(id) = state.view.locate(dn)?
             && !written.contains(&id)
         {
@@ -237,7 +242,7 @@ impl LdifFiles {
     }
 
     /// The step that writes the file of an entry, as the entry is in the working copy.
-    fn put(&self, state: &State<'_>, id: EntryId) -> Result<JournalStep, LdifError> {
+    fn put(&self, state: &State<'_>, id: EntryId) -> Result<JournalStep, LdifBackendError> {
         let State { view, vector } = state;
         let dn = view.dn(id)?;
         let record = view.record(id)?;
@@ -299,7 +304,7 @@ fn tell_of_unfinished(error: Option<FolderError>) {
 ///
 /// # Errors
 /// The files are in use, or a file is not an entry of this database.
-pub(crate) fn open(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenDatabase, LdifError> {
+pub(crate) fn open(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenDatabase, LdifBackendError> {
     let files = LdifFiles::new(settings, schema);
     let lock = files.lock(schema)?;
     files.journal.finish()?;
@@ -316,7 +321,7 @@ pub(crate) fn open(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Op
 ///
 /// # Errors
 /// A file is not an entry of this database.
-pub(crate) fn open_to_read(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Database, LdifError> {
+pub(crate) fn open_to_read(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Database, LdifBackendError> {
     load::consistent_copy(settings, schema)
 }
 

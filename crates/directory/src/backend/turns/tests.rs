@@ -17,14 +17,14 @@ use crate::{
 };
 
 /// A write that is never executed: its octets are its number.
-struct Numbered(Claimant<Source>, usize);
+struct Numbered(Claimant<ConnectionSource>, usize);
 
 impl WriteTask for Numbered {
     fn octets(&self) -> usize {
         self.1
     }
 
-    fn claimant(&self) -> Claimant<Source> {
+    fn claimant(&self) -> Claimant<ConnectionSource> {
         self.0
     }
 
@@ -39,13 +39,13 @@ impl WriteTask for Numbered {
     fn answer(self: Box<Self>, _: OperationError) {}
 }
 
-fn by(user: u32, connection: u64) -> Claimant<Source> {
-    let source = Source::User(user);
+fn by(user: u32, connection: u64) -> Claimant<ConnectionSource> {
+    let source = ConnectionSource::User(user);
     Claimant { source, connection }
 }
 
-const SERVER: Claimant<Source> = Claimant {
-    source: Source::Server,
+const SERVER: Claimant<ConnectionSource> = Claimant {
+    source: ConnectionSource::Server,
     connection: u64::MAX,
 };
 
@@ -57,13 +57,13 @@ const QUICK: u64 = 10;
 #[derive(Default)]
 struct Writer {
     turns: Turns,
-    costs: HashMap<Source, u64>,
-    used: HashMap<Claimant<Source>, u64>,
+    costs: HashMap<ConnectionSource, u64>,
+    used: HashMap<Claimant<ConnectionSource>, u64>,
     count: usize,
 }
 
 impl Writer {
-    fn push(&mut self, claimant: Claimant<Source>, micros: u64) {
+    fn push(&mut self, claimant: Claimant<ConnectionSource>, micros: u64) {
         self.costs.insert(claimant.source, micros);
         self.count += 1;
         let task = Box::new(Numbered(claimant, self.count));
@@ -71,7 +71,7 @@ impl Writer {
     }
 
     /// Executes a group, and tells whose writes were executed, with their numbers.
-    fn serve(&mut self) -> Vec<(Claimant<Source>, usize)> {
+    fn serve(&mut self) -> Vec<(Claimant<ConnectionSource>, usize)> {
         let mut group = Vec::new();
         self.turns.next_group(&mut group, LIMIT);
         let (mut micros, mut executed) = (0, Vec::new());
@@ -147,7 +147,10 @@ fn sources_and_their_connections_get_the_same_time() {
         writer.serve();
     }
     let of = |user| {
-        let used = writer.used.iter().filter(|(by, _)| by.source == Source::User(user));
+        let used = writer
+            .used
+            .iter()
+            .filter(|(by, _)| by.source == ConnectionSource::User(user));
         used.map(|(_, used)| *used).collect::<Vec<_>>()
     };
     for user in 1..4 {
@@ -213,7 +216,7 @@ proptest! {
     ) {
         let costs = [QUICK, 3_000, 25_000, SLOW];
         let mut writer = Writer::default();
-        let mut last: HashMap<Claimant<Source>, usize> = HashMap::new();
+        let mut last: HashMap<Claimant<ConnectionSource>, usize> = HashMap::new();
         let mut served = 0;
         let mut serve = |writer: &mut Writer| {
             for (whose, number) in writer.serve() {

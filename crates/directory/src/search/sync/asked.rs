@@ -7,7 +7,7 @@ use ironbark_ldap_proto::{
     controls::{ControlKind, RequestControls, SyncRequest},
 };
 use ironbark_model::Dn;
-use ironbark_store::Scope;
+use ironbark_store::DitScope;
 
 use super::{Glued, Meeting, Phase, Refresh, Sync, notify::Notices};
 use crate::{
@@ -32,7 +32,7 @@ impl Sync {
         context: &Arc<NamingContext>,
         (controls, pdu): (&RequestControls<'_>, &[u8]),
         request: &SearchRequest<'_>,
-        (base, scope): (&Dn, Scope),
+        (base, scope): (&Dn, DitScope),
     ) -> Result<Option<Box<Self>>, OperationError> {
         let asked = match (&controls.sync_request, &controls.persistent_search) {
             (None, None) => return Ok(None),

@@ -8,7 +8,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_model::Dn;
-use ironbark_store::{ContextVector, EntryId, Scope};
+use ironbark_store::{ContextVector, DitScope, EntryId};
 
 use super::{Persisting, Sync};
 use crate::{Configuration, Directory, NamingContext, OperationError, refusal::SyncRefusal};
@@ -26,7 +26,7 @@ pub(super) struct Glued {
 struct Member {
     context: Arc<NamingContext>,
     base: Dn,
-    scope: Scope,
+    scope: DitScope,
     base_id: Option<EntryId>,
     is_subordinate: bool,
     last: u64,
@@ -44,16 +44,16 @@ pub(super) struct GluedState {
 
 impl Glued {
     /// The databases glued below a base.
-    pub(super) fn below(configuration: &Configuration, context: &NamingContext, base: &Dn, scope: Scope) -> Self {
+    pub(super) fn below(configuration: &Configuration, context: &NamingContext, base: &Dn, scope: DitScope) -> Self {
         let mut others = VecDeque::new();
         for subordinate in configuration.subordinates_of(context) {
             let is_provided = subordinate.settings.keeps_changes() && subordinate.database().is_some();
             for suffix in subordinate.suffixes().iter().filter(|_| is_provided) {
                 let below = suffix.depth() > base.depth() && suffix.is_within(base);
                 let (included, scope) = match scope {
-                    Scope::Base => (false, Scope::Base),
-                    Scope::OneLevel => (below && suffix.depth() == base.depth() + 1, Scope::Base),
-                    Scope::Subtree | Scope::Children => (below, Scope::Subtree),
+                    DitScope::Base => (false, DitScope::Base),
+                    DitScope::OneLevel => (below && suffix.depth() == base.depth() + 1, DitScope::Base),
+                    DitScope::Subtree | DitScope::Children => (below, DitScope::Subtree),
                 };
                 if included {
                     others.push_back(Member {

@@ -37,7 +37,7 @@ use std::{
 
 use ironbark_ldap_proto::controls::EntryState;
 use ironbark_model::{Dn, number_map::NumberMap};
-use ironbark_store::{ChangeRecord, ContextVector, Csn, EntryId, Scope, Subtrees};
+use ironbark_store::{ChangeRecord, ContextVector, Csn, DitScope, EntryId, Subtrees};
 use roaring::RoaringTreemap;
 
 pub use self::least::{UNORDERED, first_note as log_first_note};
@@ -54,7 +54,7 @@ use crate::{NamingContext, backend::feed::Reader, overlay::SyncProvider, told::S
 pub(crate) struct Sync {
     context: Arc<NamingContext>,
     base: Dn,
-    scope: Scope,
+    scope: DitScope,
     /// The base object, once it was there.
     base_id: Option<EntryId>,
     /// Whether it is glued below the base.
@@ -325,16 +325,16 @@ impl Sync {
 
     /// Whether the content is the whole database, but for the filter.
     fn covers_database(&self) -> bool {
-        !self.is_glued() && self.scope == Scope::Subtree && self.context.is_suffix(&self.base)
+        !self.is_glued() && self.scope == DitScope::Subtree && self.context.is_suffix(&self.base)
     }
 
     /// Whether the content is a database and all that are glued below it, but for the filter.
     fn covers_glued(&self) -> bool {
-        self.is_glued() && self.scope == Scope::Subtree && self.context.is_suffix(&self.base)
+        self.is_glued() && self.scope == DitScope::Subtree && self.context.is_suffix(&self.base)
     }
 
     /// Whether entries that move together with a superior may be in the content.
     fn holds_subtrees(&self) -> bool {
-        matches!(self.scope, Scope::Subtree | Scope::Children)
+        matches!(self.scope, DitScope::Subtree | DitScope::Children)
     }
 }

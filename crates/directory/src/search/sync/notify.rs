@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use ironbark_ldap_proto::controls::{ChangeType, Control, EntryChange, PersistentSearch};
 use ironbark_model::{Budget, Entry};
-use ironbark_store::{ChangeRecord, Effect, RecordedEffect, Scope};
+use ironbark_store::{ChangeRecord, DitScope, Effect, RecordedEffect};
 
 use super::{
     Phase, Sync,
@@ -193,7 +193,7 @@ impl SearchRun {
             return Ok(Walked::Finish);
         };
         // Who does not ask for subentries gets one only as the base object.
-        let is_of_kind = self.options.subentries.is_some() || sync.scope == Scope::Base || !self.is_subentry(entry);
+        let is_of_kind = self.options.subentries.is_some() || sync.scope == DitScope::Base || !self.is_subentry(entry);
         // A referral to what is gone would lead nowhere.
         let is_reference = !self.options.manage_dsa_it && self.is_referral(entry);
         if !is_of_kind || is_reference || !in_scope(&entry.dn, &sync.base, sync.scope) {

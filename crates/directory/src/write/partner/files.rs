@@ -8,7 +8,7 @@ use super::{CommitPartner, Flush, Needs, NotKept};
 use crate::{
     OperationError,
     backend::{
-        ldif::{LdifError, LdifFiles},
+        ldif::{LdifBackendError, LdifFiles},
         queue::Outcome,
     },
     refusal::Failure,
@@ -26,7 +26,7 @@ impl Files {
         Self { files, keeps_vector }
     }
 
-    fn write(&self, transaction: &WriteTransaction<'_>, record: &ChangeRecord) -> Result<(), LdifError> {
+    fn write(&self, transaction: &WriteTransaction<'_>, record: &ChangeRecord) -> Result<(), LdifBackendError> {
         let view = transaction.view();
         let vector = if self.keeps_vector || view.context_vector()?.is_some() {
             transaction.vector()?
@@ -64,7 +64,7 @@ impl CommitPartner for Files {
     /// Writes back what the working copy still says: it could not be updated, because the disk is full.
     fn take_back(&mut self, database: &Database, outcomes: &[Outcome]) -> Option<OperationError> {
         for record in outcomes.iter().filter_map(record_of) {
-            let snapshot = database.snapshot().map_err(LdifError::from);
+            let snapshot = database.snapshot().map_err(LdifBackendError::from);
             let taken_back = snapshot.and_then(|snapshot| self.files.write_back(&snapshot.view(), record));
             if let Err(error) = taken_back {
                 tracing::error!(target: "any", "the files have a refused change until the server starts again: {error}");
