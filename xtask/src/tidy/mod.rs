@@ -21,6 +21,7 @@ mod test_programs;
 mod tests_found;
 mod text;
 mod tree;
+mod type_names;
 mod width;
 
 pub(crate) use conformance::page as conformance_page;
@@ -37,6 +38,7 @@ pub(crate) fn check(tree: &Tree) -> Report {
     size::check(&sources, &mut findings);
     module_docs::check(&sources, &mut findings);
     banned::check(tree, &sources, &mut findings);
+    type_names::check(&sources, &mut findings);
     test_programs::check(tree, &mut findings);
     text::check(tree, &mut findings);
     width::check(tree, &mut findings);
