@@ -8,8 +8,8 @@
 //! connection; responses find their request by message ID. A [`Client`] is cheap to clone. The connection closes when
 //! the last clone and the last [`Pending`] are dropped.
 //!
-//! A result code is not an error: methods return the [`ReceivedResult`]. [`ReceivedResult::success`] turns a failure into an
-//! error. Only [`Client::connect`] makes an error of a refused bind itself.
+//! A result code is not an error: methods return the [`ReceivedResult`]. [`ReceivedResult::success`] turns a failure
+//! into an error. Only [`Client::connect`] makes an error of a refused bind itself.
 
 mod client;
 mod connect;

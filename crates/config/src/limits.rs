@@ -125,7 +125,7 @@ pub enum LimitsSelector {
     },
 }
 
-/// How a name is compared.
+/// The pattern of `limits dn`: how the name of a requester is compared.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LimitsDnPattern {
     /// `exact`, `base`.

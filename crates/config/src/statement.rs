@@ -12,7 +12,7 @@ pub struct Statement<'a> {
     pub keyword: &'a str,
     /// Words after the keyword.
     pub arguments: &'a [String],
-    /// Backslashes that slapd.conf has before characters of arguments: see [`Line`](crate::reader::ConfigLine).
+    /// Backslashes that slapd.conf has before characters of arguments: see [`ConfigLine`](crate::reader::ConfigLine).
     pub escapes: &'a [(usize, char)],
     /// The row's grammar, for messages.
     pub grammar: &'a str,

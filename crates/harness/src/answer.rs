@@ -3,7 +3,7 @@
 use ironbark_ldap_proto::{DecodeLimits, Response, ResponseMessage, SearchResultEntry, controls, frame};
 use std::fmt::Write as _;
 
-/// The answer to one request.
+/// The answer to one request, decoded.
 #[derive(Debug, PartialEq)]
 pub struct DecodedAnswer {
     /// Result code.

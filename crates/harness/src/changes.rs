@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::Site;
 
-/// A change. Numbers choose among what there is.
+/// A change of a random test. Its numbers choose among the entries and values that exist.
 #[derive(Clone, Debug)]
 pub enum RandomChange {
     /// Place, name, value.

@@ -11,7 +11,7 @@ use ironbark_model::{Dn, Filter};
 
 use crate::{DecodedAnswer, read_answer};
 
-/// A connection, on a reactor of its own.
+/// A client without a socket: its connection has a reactor of its own.
 pub struct TestClient {
     /// The server.
     pub directory: Arc<Service>,

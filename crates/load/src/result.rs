@@ -39,7 +39,7 @@ pub enum Unit {
     Entries,
 }
 
-/// A machine.
+/// The machine of the server or of the load generator.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct HostMachine {
     /// Processor.

@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use crate::filter::hex_pair;
 
-/// The transport.
+/// The scheme of an LDAP URL, which names the transport.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum UrlScheme {
     /// LDAP over TCP.

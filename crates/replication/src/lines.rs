@@ -11,7 +11,7 @@ use ironbark_directory::{
 };
 use ironbark_ldap_proto::Scope;
 use ironbark_model::{Dn, ldap_url::UrlScope};
-use ironbark_store::DitScope as StoreScope;
+use ironbark_store::DitScope;
 
 use crate::{
     Changelog, DirSync, SyncSearch, SyncreplLine,
@@ -49,10 +49,10 @@ fn with_tls(mut line: SyncreplLine, server: &TlsConfig) -> SyncreplLine {
 /// `None`: the database has no rootdn, which the loader refuses.
 fn session_line(context: &NamingContext, line: &Syncrepl, server_id: u16) -> Option<SyncreplLine> {
     let (scope, held) = match line.scope {
-        UrlScope::Base => (Scope::BaseObject, StoreScope::Base),
-        UrlScope::OneLevel => (Scope::SingleLevel, StoreScope::OneLevel),
-        UrlScope::Subtree => (Scope::WholeSubtree, StoreScope::Subtree),
-        UrlScope::Children => (Scope::SubordinateSubtree, StoreScope::Children),
+        UrlScope::Base => (Scope::BaseObject, DitScope::Base),
+        UrlScope::OneLevel => (Scope::SingleLevel, DitScope::OneLevel),
+        UrlScope::Subtree => (Scope::WholeSubtree, DitScope::Subtree),
+        UrlScope::Children => (Scope::SubordinateSubtree, DitScope::Children),
     };
     let multi_provider = context.settings.multi_provider;
     let is_all = line.filter.eq_ignore_ascii_case(EVERYTHING);

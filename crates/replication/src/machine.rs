@@ -41,7 +41,7 @@ pub enum Violation {
     NoSearch,
 }
 
-/// What is to be done, in this order.
+/// A step that the consumer takes in its database. Steps are taken in the order in which they come.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ConsumerAction {
     /// Stores the entry as it is here, whatever it was.

@@ -52,7 +52,7 @@ pub struct Script {
     pub steps: Vec<ScriptStep>,
 }
 
-/// A text that stands in the scenario, or in a file that scenarios share.
+/// A text of a script. It stands in the scenario, or in a file that scenarios share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptText {
     /// Lines of the scenario; may be none.

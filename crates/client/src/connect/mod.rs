@@ -20,9 +20,10 @@ impl Client {
     /// not tried after a refused bind: it has the same users. If this future is dropped, the connection is closed.
     ///
     /// # Errors
-    /// [`ClientError::Setting`], [`ClientError::BindRefused`] and [`ClientError::Sasl`] end the attempts. Otherwise the error of the only
-    /// URL ([`ClientError::Connect`], [`ClientError::ConnectTimeout`], [`ClientError::Tls`], [`ClientError::StartTlsRefused`],
-    /// [`ClientError::Closed`], [`ClientError::Timeout`], [`ClientError::Protocol`]), or [`ClientError::NoServer`].
+    /// [`ClientError::Setting`], [`ClientError::BindRefused`] and [`ClientError::Sasl`] end the attempts. Otherwise the
+    /// error of the only URL ([`ClientError::Connect`], [`ClientError::ConnectTimeout`], [`ClientError::Tls`],
+    /// [`ClientError::StartTlsRefused`], [`ClientError::Closed`], [`ClientError::Timeout`], [`ClientError::Protocol`]),
+    /// or [`ClientError::NoServer`].
     pub async fn connect(settings: &ConnectSettings) -> Result<Self, ClientError> {
         first(settings, false).await.map(|(client, _)| client)
     }

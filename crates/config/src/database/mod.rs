@@ -33,7 +33,7 @@ pub(crate) use settings::{KindSettings, database_handler};
 /// crate in [`kinds`](crate::kinds), for others beside the struct of its settings.
 #[derive(Debug)]
 pub struct DatabaseDescriptor {
-    /// The usual name in `database`. Its rows have the level [`Level::DatabaseOf`](crate::SettingLevel) with this name.
+    /// The usual name in `database`. Its rows have the level [`DatabaseOf`](crate::SettingLevel) with this name.
     pub name: &'static str,
     /// Further names in `database`.
     pub aliases: &'static [&'static str],

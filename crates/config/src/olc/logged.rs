@@ -28,11 +28,11 @@ pub struct OlcLogEntry {
     pub author: Option<String>,
     /// `modifyTimestamp`, if the log tells it.
     pub time: Option<String>,
-    /// What was done.
+    /// The operation that a log entry reports.
     pub change: OlcLogOperation,
 }
 
-/// What was done.
+/// The operation that a log entry reports.
 #[derive(Clone, PartialEq, Debug)]
 pub enum OlcLogOperation {
     /// Add, with all attributes.

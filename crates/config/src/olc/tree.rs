@@ -17,7 +17,7 @@ pub struct Tree {
     pub(crate) registry: Registry,
 }
 
-/// One entry.
+/// One entry of cn=config, with those below it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OlcNode {
     /// Attribute type of the RDN, as written.

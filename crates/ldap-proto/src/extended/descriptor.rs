@@ -23,7 +23,7 @@ pub enum ExtendedOperation {
     OfOverlay,
 }
 
-/// One row of the registry.
+/// The description of an extended operation: one row of the registry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExtendedDescriptor {
     /// Which operation.

@@ -140,8 +140,8 @@ impl DataSet {
     }
 
     /// Writes the suffix entry, its containers and `count` people, subscribers or records, parents first. The
-    /// university also has a group for each fifty people. [`DataSetKind::Groups`] has only groups; the largest has `count`
-    /// members. `progress` is called with the number of entries written so far.
+    /// university also has a group for each fifty people. [`DataSetKind::Groups`] has only groups; the largest has
+    /// `count` members. `progress` is called with the number of entries written so far.
     ///
     /// # Errors
     /// Errors of `out`.

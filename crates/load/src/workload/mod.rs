@@ -46,7 +46,7 @@ pub trait Workload: Send + Sync {
     }
 }
 
-/// A kind of operation.
+/// Requests of one kind, which are measured together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RequestClass {
     /// Its name in reports.

@@ -12,7 +12,7 @@ use crate::{
     wire::{Pool, RequestSlot},
 };
 
-/// The workload.
+/// The workload of searches.
 #[derive(Debug)]
 pub struct SearchWorkload {
     population: Population,

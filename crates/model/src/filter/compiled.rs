@@ -22,7 +22,7 @@ pub enum Truth {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Slot(pub u16);
 
-/// One node, in preorder. `end` is the index one past the node's last descendant.
+/// One node of a compiled filter, in preorder. `end` is the index one past the node's last descendant.
 #[derive(Clone, Debug)]
 pub enum FilterNode {
     /// All children.
@@ -304,7 +304,8 @@ impl CompiledFilter {
             .get(range.start as usize..range.end as usize)
             .unwrap_or_default()
     }
-    /// The values of a range of parts: those of [`FilterNode::AnyOf`], or the `any` parts of [`FilterNode::Substrings`].
+    /// The values of a range of parts: those of [`FilterNode::AnyOf`], or the `any` parts of
+    /// [`FilterNode::Substrings`].
     pub fn part_values(&self, range: &Range<u32>) -> impl ExactSizeIterator<Item = &[u8]> {
         let parts = self
             .parts

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::Filter;
 
-/// One step of a walk.
+/// One step of a walk through a filter.
 #[derive(Clone, Copy, Debug)]
 pub enum FilterStep<'f, 'a> {
     /// A node is reached; its operands follow.

@@ -1,8 +1,8 @@
 //! The life of a process: detaching, privileges, limits, sandbox, pid and argument files.
 //!
 //! The order at start is: read the configuration, [`raise_open_files_limit`], open the listeners, [`detach`],
-//! [`enter_chroot`], [`ProcessIdentity::assume`], [`StateFile`]s, threads, and [`Readiness::ready`] last. [`detach`] forks and
-//! must therefore come before any thread; it refuses otherwise.
+//! [`enter_chroot`], [`ProcessIdentity::assume`], [`StateFile`]s, threads, and [`Readiness::ready`] last. [`detach`]
+//! forks and must therefore come before any thread; it refuses otherwise.
 
 mod detach;
 mod host;
