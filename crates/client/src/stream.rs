@@ -17,7 +17,8 @@ use crate::{
 /// # Errors
 /// No address answers, a setting is wrong, or the handshake failed.
 pub async fn connect(
-    (host, port): (&str, u16),
+    host: &str,
+    port: u16,
     tls: Option<&TlsSettings>,
     limit: Duration,
 ) -> Result<Box<dyn Stream>, ClientError> {

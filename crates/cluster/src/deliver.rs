@@ -48,7 +48,7 @@ pub(crate) async fn deliver(
     let octets = match content {
         Content::Whole(octets) => octets,
         Content::Parts(mark, count) => {
-            gathered = gather(keys, etcd, (first, mark, count)).await?;
+            gathered = gather(keys, etcd, first, mark, count).await?;
             &gathered
         }
     };
@@ -76,7 +76,9 @@ pub(crate) async fn deliver(
 pub(crate) async fn gather(
     keys: &Keys,
     etcd: &mut Etcd,
-    (first, mark, count): (u64, [u8; 16], u32),
+    first: u64,
+    mark: [u8; 16],
+    count: u32,
 ) -> Result<Vec<u8>, Stop> {
     let base = keys.parts(first, mark);
     let mut batch = Vec::new();

@@ -38,8 +38,10 @@ impl Membership {
         suffix: &str,
         config: Arc<ClusterConfig>,
         id: ServerId,
-        (place, belongs): (ClusterLogPlace, bool),
-        (seat, folder): (Seat, Option<&Path>),
+        place: ClusterLogPlace,
+        belongs: bool,
+        seat: Seat,
+        folder: Option<&Path>,
     ) -> Self {
         let absolute = folder.map(|folder| std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()));
         let named = absolute.map(|folder| format!("{}:{}", host_name(), folder.display()));

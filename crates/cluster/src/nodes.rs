@@ -96,22 +96,17 @@ impl Sessions for MemberSessions {
 impl MemberSessions {
     fn session_of(&self, suffix: &str, member: &Member) -> Result<(Arc<Membership>, SessionTask), StoreError> {
         let (config, context) = (Arc::clone(&member.config), &member.context);
-        let seat = (member.seat.clone(), member.folder.as_deref());
+        let (seat, folder) = (member.seat.clone(), member.folder.as_deref());
         let mut id = [0; 8];
         getrandom::fill(&mut id).map_err(|error| StoreError::Format(format!("no randomness: {error}")))?;
         if let Some(tree) = context.tree() {
-            let session = TreeSession::new(suffix, config, id, seat, Arc::clone(tree));
+            let session = TreeSession::new(suffix, config, id, seat, folder, Arc::clone(tree));
             return Ok((session.member(), Box::pin(session.run())));
         }
         let state = context.database().map(|database| state(database)).transpose()?;
-        let session = Session::new(
-            suffix,
-            config,
-            id,
-            state.unwrap_or_default(),
-            seat,
-            (Arc::clone(context), Arc::clone(&self.host)),
-        );
+        let (place, belongs) = state.unwrap_or_default();
+        let membership = Membership::new(suffix, config, id, place, belongs, seat, folder);
+        let session = Session::new(membership, Arc::clone(context), Arc::clone(&self.host));
         Ok((session.member(), Box::pin(session.run())))
     }
 }

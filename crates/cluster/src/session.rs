@@ -1,8 +1,7 @@
 //! One database and its log: reads what is there, watches what comes, and appends what the writer has made.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use ironbark_config::cluster::ClusterConfig;
 use ironbark_directory::{Closed, NamingContext, Seat};
 use ironbark_runtime::Clock;
 use ironbark_store::ClusterLogPlace;
@@ -25,7 +24,7 @@ use crate::{
     freshness::Freshness,
     keys::FORMAT,
     known::{mark_lost, refuse_if_known},
-    log::{Log, Order, ServerId},
+    log::{Log, Order},
     membership::{Failures, Membership},
     place,
     trim::Trimmer,
@@ -53,17 +52,10 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// A session for a database. `state`: where it is, and whether it was ever of a log.
-    pub(crate) fn new(
-        suffix: &str,
-        config: Arc<ClusterConfig>,
-        id: ServerId,
-        state: (ClusterLogPlace, bool),
-        seat: (Seat, Option<&Path>),
-        (context, host): (Arc<NamingContext>, Arc<dyn Host>),
-    ) -> Self {
+    /// A session for a database.
+    pub(crate) fn new(member: Membership, context: Arc<NamingContext>, host: Arc<dyn Host>) -> Self {
         Self {
-            member: Arc::new(Membership::new(suffix, config, id, state, seat)),
+            member: Arc::new(member),
             context,
             host,
         }

@@ -118,7 +118,7 @@ impl Site {
             server_id: Arc::new(move |_, _| Ok(id)),
             ..Factories::default()
         };
-        Self::open_seeded(&registry(), "", lines, (factories, u64::from(id)))
+        Self::open_seeded(&registry(), "", lines, factories, u64::from(id))
     }
 
     /// What [`Site::open_parsed`] takes: a database with these lines, and others that begin in them, in no folder yet.
@@ -130,8 +130,10 @@ impl Site {
     /// Opens the databases of a configuration in this folder, with this `serverID`. UUIDs come from the seed.
     pub fn open_parsed(
         mut configuration: LoadedConfiguration,
-        (folder, clock): (tempfile::TempDir, ManualClock),
-        (id, seed): (u16, u64),
+        folder: tempfile::TempDir,
+        clock: ManualClock,
+        id: u16,
+        seed: u64,
         overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, SettingError> + Send + Sync + 'static,
     ) -> Self {
         for (database, name) in configuration.databases.iter_mut().zip(FOLDERS) {
@@ -142,7 +144,7 @@ impl Site {
             server_id: Arc::new(move |_, _| Ok(id)),
             ..Factories::default()
         };
-        Self::open_in((folder, clock), configuration, (factories, seed))
+        Self::open_in(folder, clock, configuration, factories, seed)
     }
 
     /// A folder for the databases, and the time at which all sites begin.
@@ -201,19 +203,21 @@ impl Site {
     }
 
     fn open_made(registry: &Registry, settings: &str, lines: &str, factories: Factories) -> Self {
-        Self::open_seeded(registry, settings, lines, (factories, 1))
+        Self::open_seeded(registry, settings, lines, factories, 1)
     }
 
-    fn open_seeded(registry: &Registry, settings: &str, lines: &str, made: (Factories, u64)) -> Self {
+    fn open_seeded(registry: &Registry, settings: &str, lines: &str, factories: Factories, seed: u64) -> Self {
         let (folder, clock) = Self::folder_and_clock();
         let configuration = configuration(registry, folder.path(), settings, lines);
-        Self::open_in((folder, clock), configuration, made)
+        Self::open_in(folder, clock, configuration, factories, seed)
     }
 
     fn open_in(
-        (folder, clock): (tempfile::TempDir, ManualClock),
+        folder: tempfile::TempDir,
+        clock: ManualClock,
         configuration: LoadedConfiguration,
-        (factories, seed): (Factories, u64),
+        factories: Factories,
+        seed: u64,
     ) -> Self {
         let registry = configuration.registry.clone();
         let directory = Service::open(OpenOptions {

@@ -80,7 +80,7 @@ fn numbers_go_on_after_a_start() {
     let registry = ironbark_overlays::registry();
     let configuration = Site::parsed(&registry, "overlay usn");
     let clock = site.clock.clone();
-    let mut again = Site::open_parsed(configuration, (copy, clock), (0, 2), ironbark_overlays::make);
+    let mut again = Site::open_parsed(configuration, copy, clock, 0, 2, ironbark_overlays::make);
     assert_eq!(again.modify("cn=a,ou=p,dc=ex", "replace: sn\nd: t").code, 0);
     assert_eq!(numbers(&mut again, "cn=a,ou=p,dc=ex"), [3, 6]);
 }

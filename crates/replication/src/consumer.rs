@@ -387,12 +387,13 @@ impl Consumer {
 
     /// Queues a message for the writer, after waiting for room.
     async fn queue(&mut self, incoming: Incoming, csn: Option<Csn>, cookie: Vec<Csn>) -> Result<(), ConsumerStop> {
-        self.queue_step((incoming, None), csn, cookie).await
+        self.queue_step(incoming, None, csn, cookie).await
     }
 
     async fn queue_step(
         &mut self,
-        (incoming, step): (Incoming, Option<LogStep>),
+        incoming: Incoming,
+        step: Option<LogStep>,
         csn: Option<Csn>,
         cookie: Vec<Csn>,
     ) -> Result<(), ConsumerStop> {

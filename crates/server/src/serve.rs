@@ -220,7 +220,7 @@ impl Running {
             state_files: Vec::new(),
         };
         let replication = running.follow_others(&attached, options.cookies.clone(), strict);
-        running.show_metrics(metrics_listener, clock, max_descriptors, (replication, failed))?;
+        running.show_metrics(metrics_listener, clock, max_descriptors, replication, failed)?;
         running.state_files = state_files(pid_file.as_deref(), arguments_file.as_deref(), options)?;
         Ok(running)
     }
@@ -249,10 +249,11 @@ impl Running {
         listener: Option<SocketAddr>,
         clock: &Clock,
         max_descriptors: u64,
-        (replication, failed): (Arc<Replication>, FailedParts),
+        replication: Arc<Replication>,
+        failed: FailedParts,
     ) -> Result<(), Failure> {
         let (shown, its_pool) = (Arc::clone(&self.directory), Arc::clone(&self.pool));
-        let source = metrics::Source::new(shown, its_pool, clock.now(), max_descriptors, (replication, failed));
+        let source = metrics::Source::new(shown, its_pool, clock.now(), max_descriptors, replication, failed);
         let metrics = self.settings.metrics.get_or_init(|| Metrics::new(source));
         let prepared = metrics.prepare(listener);
         prepared.map_err(|error| format!("metrics-listener: {error}"))?.commit();

@@ -93,16 +93,18 @@ fn is_own(url: &str, listeners: &[Arc<str>], host_name: &mut dyn FnMut() -> Stri
             || begins.is_some_and(|start| start.eq_ignore_ascii_case(LOCAL))
             || host_name().eq_ignore_ascii_case(name)
     };
-    parse(url).is_some_and(|url| is_local(&url.1.host) && listeners.iter().any(|one| serves(one, &url)))
+    parse(url).is_some_and(|(is_proxied, url)| {
+        is_local(&url.host) && listeners.iter().any(|one| serves(one, is_proxied, &url))
+    })
 }
 
-fn serves(listener: &str, (is_proxied, url): &(bool, LdapUrl)) -> bool {
+fn serves(listener: &str, is_proxied: bool, url: &LdapUrl) -> bool {
     let Some((listens_for_proxies, listener)) = parse(listener) else {
         return false;
     };
     let has_same_host =
         listener.host.is_empty() || url.host.is_empty() || listener.host.eq_ignore_ascii_case(&url.host);
-    listens_for_proxies == *is_proxied
+    listens_for_proxies == is_proxied
         && listener.scheme == url.scheme
         && listener.effective_port() == url.effective_port()
         && has_same_host

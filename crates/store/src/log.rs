@@ -87,22 +87,22 @@ impl<'t> Iterator for LogRows<'t> {
             if let Some(row) = rows.next() {
                 return Some(
                     row.map_err(StoreError::from)
-                        .and_then(|row| settled_row(self.tables, row)),
+                        .and_then(|(key, row)| settled_row(self.tables, key, row)),
                 );
             }
             self.settled = None;
         }
         match self.waiting.take()?.row() {
             Ok((last, _)) if last < self.first => None,
-            row => Some(row.and_then(|row| read_row(self.tables, row))),
+            row => Some(row.and_then(|(last, row)| read_row(self.tables, last, row))),
         }
     }
 }
 
 /// A row of `changes`.
-fn settled_row<'r>(tables: &Tables, (key, row): (&[u8], &'r [u8])) -> Result<NumberedRow<'r>, StoreError> {
+fn settled_row<'r>(tables: &Tables, key: &[u8], row: &'r [u8]) -> Result<NumberedRow<'r>, StoreError> {
     let last = varint::read(key).ok_or_else(|| damaged("a key of `changes`"))?;
-    read_row(tables, (last, Cow::Borrowed(row)))
+    read_row(tables, last, Cow::Borrowed(row))
 }
 
 /// Changes of the log, in order.
@@ -269,9 +269,12 @@ impl<'v> View<'v> {
         };
         let tables = self.tables();
         let row = match Waiting::of(tables, self.txn)? {
-            Some(waiting) => Some(read_row(tables, waiting.row()?)?),
+            Some(waiting) => {
+                let (last, row) = waiting.row()?;
+                Some(read_row(tables, last, row)?)
+            }
             None => match log.changes.last(self.txn)? {
-                Some(row) => Some(settled_row(tables, row)?),
+                Some((key, row)) => Some(settled_row(tables, key, row)?),
                 None => None,
             },
         };

@@ -146,7 +146,7 @@ fn a_build_goes_whole_into_an_open_database_that_never_had_entries() {
         [7; 16],
         Csn::parse(b"20260101000000.000001Z#000000#001#000000").unwrap(),
     );
-    builder.install(&live.database, (&vector, &vector), &[gone]).unwrap();
+    builder.install(&live.database, &vector, &vector, &[gone]).unwrap();
     assert_eq!(before.view().entry_count().unwrap(), 0, "a snapshot stays as it was");
     drop(before);
     {
@@ -188,7 +188,7 @@ fn a_build_for_a_database_that_gets_entries_meanwhile_changes_nothing() {
     live.apply(&[add(ALL, &[("objectClass", "domain"), ("dc", "example")])])
         .unwrap();
     let nothing = ContextVector::default();
-    assert!(builder.install(&live.database, (&nothing, &nothing), &[]).is_err());
+    assert!(builder.install(&live.database, &nothing, &nothing, &[]).is_err());
     assert_eq!(live.database.snapshot().unwrap().view().entry_count().unwrap(), 1);
     assert!(!live.directory.path().join("bulk-build.tmp").exists());
     assert_sound(&live.database);

@@ -27,8 +27,7 @@ fn takes(
     is_strict: bool,
 ) -> bool {
     let read = |name: &str| certificates(&strangers.file(name, "crt")).unwrap();
-    let lists = (Revocation::IfListed, &[][..]);
-    let trust = Trust::new(peer, &read(authority), lists, is_strict).unwrap();
+    let trust = Trust::new(peer, &read(authority), Revocation::IfListed, &[], is_strict).unwrap();
     let between: Vec<_> = between.iter().flat_map(|name| read(name)).collect();
     let own = read(name);
     trust.verify(own.first().unwrap(), &between, UnixTime::now()).is_ok()
@@ -296,7 +295,7 @@ fn a_list_of_version_1_revokes_what_it_names() {
         (Revocation::All, [true, false, false]),
     ] {
         let authorities = [read("root"), read("other")];
-        let trust = Trust::new(PeerRole::Client, &authorities, (revocation, &lists), false).unwrap();
+        let trust = Trust::new(PeerRole::Client, &authorities, revocation, &lists, false).unwrap();
         let taken = ["good", "bad", "unlisted"].map(|name| trust.verify(&read(name), &[], UnixTime::now()).is_ok());
         assert_eq!(taken, expected, "{revocation:?}");
     }
@@ -309,8 +308,7 @@ fn what_is_no_certificate_is_refused_without_harm() {
     strangers.make("leaf", USUAL).unwrap();
     let read = |name| certificates(&strangers.file(name, "crt")).unwrap().remove(0);
     let (root, leaf) = (read("root"), read("leaf"));
-    let lists = (Revocation::IfListed, &[][..]);
-    let trust = Trust::new(PeerRole::Server, &[root], lists, false).unwrap();
+    let trust = Trust::new(PeerRole::Server, &[root], Revocation::IfListed, &[], false).unwrap();
     assert!(trust.verify(&leaf, &[], UnixTime::now()).is_ok());
     for at in 0..leaf.len() {
         for octet in [0x00, 0x7f, 0x80, 0xff] {

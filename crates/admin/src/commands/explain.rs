@@ -79,7 +79,7 @@ impl Explain {
         let database = appraisal.database(number).ok_or("no database")?;
         let snapshot = database.snapshot().map_err(|error| error.to_string())?;
         let explained = appraisal.deriving(number, snapshot.view(), |view, given| {
-            self.explain(&view, given, &base, (&compiled, settings))
+            self.explain(&view, given, &base, &compiled, settings)
         });
         let text = explained.map_err(|error| error.to_string())??;
         print!("{}{text}", advice::unknown(chosen.schema(), &filter));
@@ -91,7 +91,8 @@ impl Explain {
         view: &View<'_>,
         given: &GivenByOverlays<'_>,
         base: &Dn,
-        (filter, settings): (&CompiledFilter, &DatabaseConfig),
+        filter: &CompiledFilter,
+        settings: &DatabaseConfig,
     ) -> Result<String, String> {
         let failed = |error: ironbark_store::StoreError| error.to_string();
         let scope = match self.scope {
@@ -133,7 +134,7 @@ impl Explain {
             micros(start, planned),
             micros(planned, ended)
         );
-        text.push_str(&advice::indexes(view, settings, &plan, (filter, examined, matched)));
+        text.push_str(&advice::indexes(view, settings, &plan, filter, examined, matched));
         for record in &first {
             let all = given.to(record).map_err(failed)?;
             if !all.is_empty() {

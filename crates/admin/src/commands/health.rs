@@ -112,7 +112,7 @@ fn check_database(settings: &DatabaseConfig, chosen: &Chosen) -> Result<bool, St
         return Ok(true);
     }
     // LMDB trusts the pages, so they are checked first.
-    let pages = owner::opening((&[settings], Use::Read), "ironbark", || {
+    let pages = owner::opening(&[settings], Use::Read, "ironbark", || {
         check::file_in_use(&open::options(settings))
     });
     let pages = pages.map_err(|error| error.to_string())?;

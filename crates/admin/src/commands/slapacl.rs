@@ -123,7 +123,9 @@ fn name(schema: &Schema, what: &str, text: &str) -> Result<Dn, String> {
 
 /// Exactly one of two ways to name a subject: an identity that is mapped, or a DN.
 fn either(
-    (what, id, dn): (&str, Option<&str>, Option<&str>),
+    what: &str,
+    id: Option<&str>,
+    dn: Option<&str>,
     map: impl Fn(&str) -> Result<Dn, String>,
     schema: &Schema,
 ) -> Result<Option<Dn>, String> {
@@ -148,15 +150,16 @@ fn asker(options: &Options, schema: &Schema, appraisal: &Appraisal) -> Result<As
         mechanism: None,
     };
     let (id, dn) = (own('U')?, own('D')?);
-    let given = ("authc", id.as_deref(), dn.as_deref());
     let authenticated = either(
-        given,
+        "authc",
+        id.as_deref(),
+        dn.as_deref(),
         |id| names.authenticated(id).map(Option::unwrap_or_default),
         schema,
     )?;
     let id = own('X')?;
-    let given = ("authz", id.as_deref(), generic("authzDN"));
-    let authorized = either(given, |id| names.named(id), schema)?;
+    let map = |id: &str| names.named(id);
+    let authorized = either("authz", id.as_deref(), generic("authzDN"), map, schema)?;
     if let Some(dn) = &authenticated {
         eprintln!("authcDN: \"{}\"", normal(schema, dn));
     }

@@ -111,7 +111,7 @@ fn build(options: &Options, chosen: &Chosen, settings: &DatabaseConfig, attribut
     }
     let mut database_options = open::options(settings);
     database_options.no_sync |= options.quick;
-    let database = owner::opening((&[settings], Use::Write), "slapindex", || {
+    let database = owner::opening(&[settings], Use::Write, "slapindex", || {
         ironbark_store::Database::open(database_options, chosen.schema().clone())
     });
     let database = database.map_err(|error| failed(&format!("could not open database: {error}")))?;

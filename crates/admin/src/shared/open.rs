@@ -30,7 +30,7 @@ pub(crate) fn open_for_tool(
 }
 
 fn open_for(settings: &DatabaseConfig, chosen: &Chosen, program: &str) -> Result<Option<Database>, String> {
-    let database = owner::opening((&[settings], Use::Read), program, || {
+    let database = owner::opening(&[settings], Use::Read, program, || {
         open::to_read(settings, chosen.schema())
     });
     database.map_err(|error| format!("could not open database: {error}"))

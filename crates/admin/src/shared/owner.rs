@@ -52,7 +52,8 @@ pub(crate) enum Use {
 /// Opens databases by `open`, and gives away the files that this has made: readers make the lock file. Databases that
 /// were opened to be written to are given away as a whole.
 pub(crate) fn opening<T, E>(
-    (databases, used): (&[&DatabaseConfig], Use),
+    databases: &[&DatabaseConfig],
+    used: Use,
     program: &str,
     open: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, E> {

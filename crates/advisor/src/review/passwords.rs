@@ -84,7 +84,7 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
             has_tokens: has_overlay(written, "otp"),
         };
         for ((rule, deed, who), leak) in sampling.leaks() {
-            sampling.report(written, rule, (deed, &who), &leak, findings);
+            sampling.report(written, rule, deed, &who, &leak, findings);
         }
         sampling.unlimited(written, findings);
     }
@@ -179,7 +179,8 @@ impl Sampling<'_> {
         &self,
         written: &WrittenConfiguration,
         rule: Option<usize>,
-        (deed, who): (Deed, &Who),
+        deed: Deed,
+        who: &Who,
         leak: &Leak,
         findings: &mut Findings,
     ) {

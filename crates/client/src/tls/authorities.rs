@@ -74,7 +74,8 @@ impl Authorities {
         let trust = Trust::new(
             PeerRole::Server,
             &self.certificates,
-            (revocation, lists),
+            revocation,
+            lists,
             settings.is_strict,
         );
         let trust = trust.map_err(|error| match error {

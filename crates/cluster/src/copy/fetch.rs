@@ -85,7 +85,7 @@ impl Fetcher {
         let key = self.member.keys.asker(self.member.shared.id);
         let received = LocalSet::new().block_on(&runtime, async {
             tokio::select! {
-                received = receive_copy(&self.member, &key, (staging, &file)) => received,
+                received = receive_copy(&self.member, &key, staging, &file) => received,
                 _ = unwanted => Err("it is no longer wanted".to_owned()),
             }
         });

@@ -46,14 +46,14 @@ const FLUSHED: u64 = 64 << 20;
 const GROWTH: u64 = 64 << 20;
 
 /// A connection that has presented the secret, and about how many octets it has.
-type Offer = (TlsStream<TcpStream>, u64);
+struct Offer {
+    stream: TlsStream<TcpStream>,
+    /// The length of the copy in octets, as announced.
+    length: u64,
+}
 
 /// Waits until `file`, which is that of `staging`, has a whole copy.
-pub(super) async fn receive_copy(
-    member: &Membership,
-    key: &str,
-    (staging, file): (&Staging, &File),
-) -> Result<(), String> {
+pub(super) async fn receive_copy(member: &Membership, key: &str, staging: &Staging, file: &File) -> Result<(), String> {
     let config = &member.config;
     let mut secret = [0; SECRET];
     getrandom::fill(&mut secret).map_err(|error| error.to_string())?;
@@ -64,7 +64,7 @@ pub(super) async fn receive_copy(
         .copy
         .as_ref()
         .map_or_else(|| at.ip().to_string(), |(host, _)| host.clone());
-    let request = Request::new(&own_name(), (&host, at.port()), &identity.certificate, &secret);
+    let request = Request::new(&own_name(), &host, at.port(), &identity.certificate, &secret);
     let mut etcd = member.etcd();
     let (offers, mut offered) = mpsc::channel(1);
     let mut again = interval(AGAIN);
@@ -83,7 +83,7 @@ pub(super) async fn receive_copy(
                     again.reset_after(SOON);
                 }
             }
-            Some(offer) = offered.recv() => match take_offered(offer, &member.shared, (staging, file)).await {
+            Some(offer) = offered.recv() => match take_offered(offer, &member.shared, staging, file).await {
                 Ok(()) => {
                     // It goes by itself, too.
                     let _ = etcd.txn(&Txn { success: vec![Operation::delete(key)], ..Txn::default() }).await;
@@ -159,7 +159,7 @@ async fn greeting(acceptor: TlsAcceptor, stream: TcpStream, secret: [u8; SECRET]
     let greeting = async {
         let mut stream = acceptor.accept(stream).await?;
         let length = greeted(&mut stream, &secret).await?;
-        Ok((stream, length))
+        Ok(Offer { stream, length })
     };
     match within(GREETING, greeting).await {
         // If there is an offer already, it is dropped, which tells the other side.
@@ -169,7 +169,8 @@ async fn greeting(acceptor: TlsAcceptor, stream: TcpStream, secret: [u8; SECRET]
 }
 
 /// Takes a copy, if there is room for it.
-async fn take_offered((stream, length): Offer, shared: &Shared, (staging, file): (&Staging, &File)) -> io::Result<()> {
+async fn take_offered(offer: Offer, shared: &Shared, staging: &Staging, file: &File) -> io::Result<()> {
+    let Offer { stream, length } = offer;
     file.set_len(0).map_err(of_the_disk)?;
     let room = staging.room().map_err(|error| of_the_disk(io::Error::other(error)))?;
     if length > room {
@@ -179,13 +180,14 @@ async fn take_offered((stream, length): Offer, shared: &Shared, (staging, file):
     }
     // The database may grow meanwhile.
     let most = length.saturating_add(length / 4).saturating_add(GROWTH);
-    take(stream, (length, most), shared, file).await
+    take(stream, length, most, shared, file).await
 }
 
 /// Takes a copy of about `length` octets, and at most of `most`.
 async fn take(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
-    (length, most): (u64, u64),
+    length: u64,
+    most: u64,
     shared: &Shared,
     mut file: &File,
 ) -> io::Result<()> {
@@ -258,7 +260,7 @@ mod tests {
             while send(&mut sender, &vec![7; CHUNK]).await.is_ok() {}
         };
         let most = 1 << 20;
-        let (taken, ()) = tokio::join!(take(receiver, (most / 2, most), &shared, &file), endless);
+        let (taken, ()) = tokio::join!(take(receiver, most / 2, most, &shared, &file), endless);
         assert!(taken.unwrap_err().to_string().contains("more than 1048576 come"));
         assert_eq!(file.metadata().unwrap().len(), most);
     }

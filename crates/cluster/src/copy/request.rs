@@ -22,7 +22,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    pub(super) fn new(name: &str, (host, port): (&str, u16), certificate: &[u8], secret: &[u8; SECRET]) -> Self {
+    pub(super) fn new(name: &str, host: &str, port: u16, certificate: &[u8], secret: &[u8; SECRET]) -> Self {
         Self {
             name: name.to_owned(),
             host: host.to_owned(),
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_request_comes_back_from_its_text_and_a_malformed_one_does_not() {
-        let request = Request::new("a[1]", ("::1", 4000), b"der", &[7; SECRET]);
+        let request = Request::new("a[1]", "::1", 4000, b"der", &[7; SECRET]);
         assert_eq!(Request::read(&request.text()), Some(request.clone()));
         assert_eq!(request.certificate(), b"der");
         for wrong in ["", "{}", r#"{"host":"x","port":1,"secret":"AA=="}"#, "[1]"] {

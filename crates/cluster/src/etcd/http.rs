@@ -41,7 +41,7 @@ impl Connection {
     /// Connects.
     pub(super) async fn open(endpoint: &Endpoint, tls: &TlsSettings) -> Result<Self, Failure> {
         let tls = endpoint.is_secure.then_some(tls);
-        let stream = connect((&endpoint.host, endpoint.port), tls, CONNECT).await;
+        let stream = connect(&endpoint.host, endpoint.port, tls, CONNECT).await;
         let stream = stream.map_err(|error| Failure::unsent(error.to_string()))?;
         let (sender, connection) = handshake(TokioIo::new(stream))
             .await

@@ -40,7 +40,7 @@ pub fn put_tree(
         getrandom::fill(&mut mark).map_err(|error| error.to_string())?;
         let mut last = String::new();
         for _ in &config.endpoints {
-            match put_once(&keys, &mut etcd, (former, behind, mark), text).await {
+            match put_once(&keys, &mut etcd, former, behind, mark, text).await {
                 Ok(None) => return Ok(behind),
                 Ok(Some(_)) => return Err("the configuration in etcd has changed meanwhile".to_owned()),
                 Err(failure) if failure.was_sent => return Err(failure.to_string()),

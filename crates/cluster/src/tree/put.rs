@@ -118,7 +118,7 @@ async fn taken(keys: &Keys, etcd: &mut Etcd, tail: &[KeyValue], tree: &[KeyValue
     let text = match content {
         Content::Whole(text) => text.to_vec(),
         Content::Parts(mark, count) => {
-            let gathered = gather(keys, etcd, (place.position.sequence, mark, count)).await;
+            let gathered = gather(keys, etcd, place.position.sequence, mark, count).await;
             // They are deleted with the next change: then the newest tree is another one.
             gathered.map_err(|_| Failure {
                 was_sent: true,
@@ -220,7 +220,7 @@ impl Putter {
     async fn attempt(&mut self, order: &PutOrder, behind: ClusterLogPlace, was_sent: bool) -> Attempt {
         let expected = Some(order.place).filter(|place| place.position.generation != 0);
         let mark = self.newest.shared.mark();
-        let refused = match put_once(&self.member.keys, &mut self.etcd, (expected, behind, mark), &order.text).await {
+        let refused = match put_once(&self.member.keys, &mut self.etcd, expected, behind, mark, &order.text).await {
             Ok(None) => return Attempt::Ended(Append::Committed),
             Ok(Some(refused)) => refused,
             Err(failure) => return Attempt::Again(failure),
@@ -249,14 +249,16 @@ impl Putter {
 pub(super) async fn put_once(
     keys: &Keys,
     etcd: &mut Etcd,
-    (expected, behind, mark): (Option<ClusterLogPlace>, ClusterLogPlace, [u8; 16]),
+    expected: Option<ClusterLogPlace>,
+    behind: ClusterLogPlace,
+    mark: [u8; 16],
     text: &[u8],
 ) -> Result<Option<TxnResponse>, Failure> {
     let sequence = behind.position.sequence;
     let mut value = entry::encode(behind.chain, Content::Whole(text));
     if text.len() > PART {
         // Parts alone are no change.
-        let put = put_parts(keys, etcd, (sequence, mark), text).await;
+        let put = put_parts(keys, etcd, sequence, mark, text).await;
         let count = put.map_err(|failure| Failure {
             was_sent: false,
             ..failure
@@ -285,12 +287,7 @@ pub(super) async fn put_once(
 }
 
 /// Writes a text in parts. Returns how many there are.
-async fn put_parts(
-    keys: &Keys,
-    etcd: &mut Etcd,
-    (sequence, mark): (u64, [u8; 16]),
-    text: &[u8],
-) -> Result<u32, Failure> {
+async fn put_parts(keys: &Keys, etcd: &mut Etcd, sequence: u64, mark: [u8; 16], text: &[u8]) -> Result<u32, Failure> {
     let base = keys.parts(sequence, mark);
     let mut count = 0;
     for part in text.chunks(PART) {

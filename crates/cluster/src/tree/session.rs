@@ -37,12 +37,13 @@ impl TreeSession {
         suffix: &str,
         config: Arc<ClusterConfig>,
         id: ServerId,
-        seat: (Seat, Option<&Path>),
+        seat: Seat,
+        folder: Option<&Path>,
         tree: Arc<dyn InMemoryTree>,
     ) -> Self {
         let place = tree.place().unwrap_or_default();
         let belongs = !place.is_empty();
-        let member = Membership::new(suffix, config, id, (place, belongs), seat);
+        let member = Membership::new(suffix, config, id, place, belongs, seat, folder);
         Self {
             newest: Arc::new(Newest::new(Arc::clone(&member.shared))),
             member: Arc::new(member),

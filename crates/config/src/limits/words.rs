@@ -170,7 +170,7 @@ impl SearchLimits {
     pub(crate) fn size_text(&self, inherited: &Self) -> String {
         let slapd = Self::default().size_soft;
         let is_hidden = self.size_soft == slapd && inherited.size_soft != slapd;
-        let first = limit_text("size", (self.size_soft, self.size_hard), is_hidden);
+        let first = limit_text("size", self.size_soft, self.size_hard, is_hidden);
         let further = self.further_size_words(inherited);
         std::iter::once(first).chain(further).collect::<Vec<_>>().join(" ")
     }
@@ -179,13 +179,13 @@ impl SearchLimits {
     pub(crate) fn time_text(&self, inherited: &Self) -> String {
         let slapd = Self::default().time_soft_s;
         let is_hidden = self.time_soft_s == slapd && inherited.time_soft_s != slapd;
-        limit_text("time", (self.time_soft_s, self.time_hard_s), is_hidden)
+        limit_text("time", self.time_soft_s, self.time_hard_s, is_hidden)
     }
 }
 
 /// A plain number if that is enough. `is_hidden`: a plain number would not be shown, because it is slapd's default,
 /// although another one is inherited.
-fn limit_text(kind: &str, (soft, hard): (Option<u32>, HardLimit), is_hidden: bool) -> String {
+fn limit_text(kind: &str, soft: Option<u32>, hard: HardLimit, is_hidden: bool) -> String {
     let soft = soft_text(soft);
     match hard {
         HardLimit::Soft if is_hidden => format!("{kind}={soft}"),

@@ -98,7 +98,7 @@ impl Check<'_> {
                 let (names, _) = matched.submatches(self.dn(), None);
                 // As in slapd, and unlike its manual, submatches of the value are not available here: such a clause
                 // matches nobody.
-                self.regex_holds(regex, (names, Submatches::default()), name.normalized())
+                self.regex_holds(regex, names, Submatches::default(), name.normalized())
             }
         }
     }
@@ -191,16 +191,14 @@ impl Check<'_> {
                 let wanted = template.expand(names, values);
                 wanted.is_some_and(|wanted| wanted.eq_ignore_ascii_case(text.as_bytes()))
             }
-            TextPattern::Regex(regex) => self.regex_holds(regex, matched.of_expressions(self.dn()), text.as_bytes()),
+            TextPattern::Regex(regex) => {
+                let (names, values) = matched.of_expressions(self.dn());
+                self.regex_holds(regex, names, values, text.as_bytes())
+            }
         }
     }
 
-    fn regex_holds(
-        &self,
-        regex: &RegexTemplate,
-        (names, values): (Submatches<'_>, Submatches<'_>),
-        text: &[u8],
-    ) -> bool {
+    fn regex_holds(&self, regex: &RegexTemplate, names: Submatches<'_>, values: Submatches<'_>, text: &[u8]) -> bool {
         match regex {
             RegexTemplate::Fixed { regex, .. } => regex.is_match(text),
             RegexTemplate::Filled(template) => {

@@ -77,7 +77,8 @@ fn search(
         return Ok(());
     };
     let Some(record) = view.record(id)? else { return Ok(()) };
-    if record.is_referral() || !may_authenticate(asking, context, (&record, view), Target::Entry) {
+    if record.is_referral() || !may_authenticate(asking, context, StoredEntry { record: &record, view }, Target::Entry)
+    {
         return Ok(());
     }
     // A glued database is searched from its top.
@@ -98,7 +99,7 @@ fn search(
         }
         if record.is_referral()
             || !record.is_in_scope(id, scope)?
-            || !answers(asking, context, (&record, view), &question.filter)
+            || !answers(asking, context, StoredEntry { record: &record, view }, &question.filter)
         {
             continue;
         }
@@ -166,16 +167,11 @@ pub(crate) fn stored_values(
     attribute: &AttributeDescription,
 ) -> Result<Vec<Vec<u8>>, OperationError> {
     let mut values = Vec::new();
-    with_record(asking, dn, |context, (record, view)| {
-        if let Some(held) = record.values(attribute) {
+    with_record(asking, dn, |context, entry| {
+        if let Some(held) = entry.record.values(attribute) {
             // A value that cannot be read counts as missing.
             let _ = held.for_each(&mut |value| {
-                if may_authenticate(
-                    asking,
-                    context,
-                    (record, view),
-                    Target::Attribute(attribute, Some(value)),
-                ) {
+                if may_authenticate(asking, context, entry, Target::Attribute(attribute, Some(value))) {
                     values.push(value.to_vec());
                 }
                 ControlFlow::Continue(())
@@ -186,13 +182,18 @@ pub(crate) fn stored_values(
     Ok(values)
 }
 
-type Entry<'a> = (&'a Record<'a>, View<'a>);
+/// An entry that was read, with the view that it was read in.
+#[derive(Clone, Copy)]
+struct StoredEntry<'a> {
+    record: &'a Record<'a>,
+    view: View<'a>,
+}
 
 /// Reads an entry, if it exists.
 fn with_record(
     asking: Asking<'_>,
     dn: &Dn,
-    ask: impl FnOnce(&Arc<NamingContext>, Entry<'_>) -> bool,
+    ask: impl FnOnce(&Arc<NamingContext>, StoredEntry<'_>) -> bool,
 ) -> Result<bool, OperationError> {
     let Some(context) = asking.configuration.context_of(dn) else {
         return Ok(false);
@@ -207,22 +208,17 @@ fn with_record(
     };
     // A referral entry stands for an entry elsewhere: it authenticates nobody.
     let record = view.record(id)?.filter(|record| !record.is_referral());
-    Ok(record.is_some_and(|record| ask(context, (&record, view))))
+    Ok(record.is_some_and(|record| ask(context, StoredEntry { record: &record, view })))
 }
 
 /// Whether the access rules give the requester `auth` on a part of an entry.
-fn may_authenticate(
-    asking: Asking<'_>,
-    context: &NamingContext,
-    (record, view): Entry<'_>,
-    target: Target<'_>,
-) -> bool {
-    WriteCheck::on_record(asking.at(context), record, view).permits(target, Privileges::AUTH)
+fn may_authenticate(asking: Asking<'_>, context: &NamingContext, entry: StoredEntry<'_>, target: Target<'_>) -> bool {
+    WriteCheck::on_record(asking.at(context), entry.record, entry.view).permits(target, Privileges::AUTH)
 }
 
 /// Whether an entry matches a filter. Parts without `auth` access are Undefined.
-fn answers(asking: Asking<'_>, context: &NamingContext, (record, view): Entry<'_>, filter: &CompiledFilter) -> bool {
-    let check = WriteCheck::on_record(asking.at(context), record, view);
+fn answers(asking: Asking<'_>, context: &NamingContext, entry: StoredEntry<'_>, filter: &CompiledFilter) -> bool {
+    let check = WriteCheck::on_record(asking.at(context), entry.record, entry.view);
     let guard = check.answerable(Privileges::AUTH);
     let guards = guards(asking, context);
     let with = Evaluation {
@@ -231,7 +227,7 @@ fn answers(asking: Asking<'_>, context: &NamingContext, (record, view): Entry<'_
         guards: guards.as_ref().map(|guards| guards as &dyn EntryGuards),
         ..Evaluation::default()
     };
-    record.evaluate_with(with, filter, &mut Vec::new()) == Truth::True
+    entry.record.evaluate_with(with, filter, &mut Vec::new()) == Truth::True
 }
 
 /// The parts of any entry that may answer.

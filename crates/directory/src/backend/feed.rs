@@ -105,13 +105,14 @@ impl Reader {
     /// The storage failed; a row is damaged.
     pub(crate) fn changes(&self, view: View<'_>, first: u64) -> Result<Vec<Arc<ChangeRecord>>, StoreError> {
         let last = view.log_state()?.last;
-        self.kept_or_read((first, last), || read(view, first))
+        self.kept_or_read(first, last, || read(view, first))
     }
 
     /// The same, where `read` reads the log. Nobody waits for that: another reader may read at the same time.
     fn kept_or_read(
         &self,
-        (first, last): (u64, u64),
+        first: u64,
+        last: u64,
         read: impl FnOnce() -> Result<Vec<Arc<ChangeRecord>>, StoreError>,
     ) -> Result<Vec<Arc<ChangeRecord>>, StoreError> {
         if first > last {
@@ -198,8 +199,8 @@ mod tests {
         let (reader, other) = (Reader::of(&feed), Reader::of(&feed));
         let read = || {
             assert!(feed.kept.try_lock().is_ok());
-            other.kept_or_read((1, 3), || Ok(Vec::new()))
+            other.kept_or_read(1, 3, || Ok(Vec::new()))
         };
-        assert!(reader.kept_or_read((1, 3), read).is_ok_and(|found| found.is_empty()));
+        assert!(reader.kept_or_read(1, 3, read).is_ok_and(|found| found.is_empty()));
     }
 }

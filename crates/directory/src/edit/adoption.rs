@@ -39,7 +39,7 @@ pub(crate) fn revise(execution: &mut Execution<'_, '_>, ids: &[EntryId]) -> Resu
         for id in ids {
             let held = checks::record_of(execution.view(), *id)?.entry_csn()?;
             match held.and_then(|held| held.revised(server)) {
-                Some(revision) => set_csn(execution, *id, (revision, revision))?,
+                Some(revision) => set_csn(execution, *id, revision, revision)?,
                 None => stamp(execution, *id)?,
             }
         }
@@ -48,7 +48,7 @@ pub(crate) fn revise(execution: &mut Execution<'_, '_>, ids: &[EntryId]) -> Resu
     for (id, placed) in ids.iter().zip(placed::placed(execution, ids)?) {
         let held = checks::record_of(execution.view(), *id)?.entry_csn()?;
         match (held, placed.revised(server)) {
-            (Some(held), Some(revision)) => set_csn(execution, *id, (held, revision))?,
+            (Some(held), Some(revision)) => set_csn(execution, *id, held, revision)?,
             _ => stamp(execution, *id)?,
         }
     }
@@ -62,11 +62,11 @@ pub(crate) fn revise(execution: &mut Execution<'_, '_>, ids: &[EntryId]) -> Resu
 pub(crate) fn stamp(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
     execution.draw_own_csn();
     let csn = Csn::parse(execution.stamp.csn.as_bytes()).unwrap_or_default();
-    set_csn(execution, id, (csn, csn))
+    set_csn(execution, id, csn, csn)
 }
 
 /// Sets `entryCSN`, and lets the log tell the place of the entry, which counts by `revision`.
-fn set_csn(execution: &mut Execution<'_, '_>, id: EntryId, (csn, revision): (Csn, Csn)) -> Result<(), OperationError> {
+fn set_csn(execution: &mut Execution<'_, '_>, id: EntryId, csn: Csn, revision: Csn) -> Result<(), OperationError> {
     let dn = execution.view().dn(id)?.pretty().into();
     let changes = vec![ValueChange::Replace {
         attribute: "entryCSN".into(),

@@ -60,8 +60,8 @@ pub(super) fn run(
     }
     let outcome = match (&change.incoming, content) {
         (_, Content::Logged(_)) if is_covered => OutcomeKind::Covered.into(),
-        (_, Content::Logged(logged)) => logged::run(execution, change, (logged, Standing::Unknown), aftermath)?,
-        (_, Content::Entry(entry)) => apply(execution, change, entry, (is_covered, aftermath))?,
+        (_, Content::Logged(logged)) => logged::run(execution, change, logged, Standing::Unknown, aftermath)?,
+        (_, Content::Entry(entry)) => apply(execution, change, entry, is_covered, aftermath)?,
         // Where others write, the vector may have come with a refresh that did not name the entry: it was newer here.
         (Incoming::Delete { .. }, _) if is_covered && !change.mapping.multi_provider => OutcomeKind::Covered.into(),
         (Incoming::Delete { uuid }, _) => delete::run(execution, change, *uuid, aftermath)?,
@@ -121,7 +121,8 @@ fn apply(
     execution: &mut Execution<'_, '_>,
     change: &Replicated,
     entry: &ReadEntry,
-    (is_covered, aftermath): (bool, &mut Aftermath),
+    is_covered: bool,
+    aftermath: &mut Aftermath,
 ) -> Result<ReplicaOutcome, OperationError> {
     let claim = Claim {
         csn: entry.csn,
@@ -130,7 +131,7 @@ fn apply(
     let (to, is_late) = match &entry.place {
         Some(told) => {
             let to = told.name_here(execution, &entry.dn)?;
-            conflict::without_superior(execution, &change.mapping, (told, claim), &to)?.unwrap_or((to, false))
+            conflict::without_superior(execution, &change.mapping, told, claim, &to)?.unwrap_or((to, false))
         }
         None => (entry.dn.clone(), false),
     };
@@ -148,7 +149,7 @@ fn apply(
     };
     if let Some(id) = held {
         if let Some(recent) = &entry.recent {
-            return arriving.merge(execution, (id, recent), aftermath);
+            return arriving.merge(execution, id, recent, aftermath);
         }
         if change.csn.is_some() && change.mapping.merges_values && change.mapping.multi_provider {
             // A log tells of its add. It may have come as a whole meanwhile, and have another name by now.
@@ -170,7 +171,7 @@ fn apply(
         // The sender has the entry, perhaps for ever: it may have been told of the delete while it had a change that
         // the teller lacked.
         let deleted = execution.view().tombstone(&entry.uuid)?.map(|(csn, _)| csn);
-        conflict::note_deleted(execution, to.pretty(), entry.uuid, (deleted, entry.csn));
+        conflict::note_deleted(execution, to.pretty(), entry.uuid, deleted, entry.csn);
         if change.mapping.merges_values {
             // Logs tell the delete to everyone; one that is made anew would be in none.
             return Ok(OutcomeKind::Tombstoned.into());
@@ -271,7 +272,7 @@ impl<'a> Arriving<'a> {
             return Err(ReplicaRefusal::OtherEntry { name, other }.into());
         }
         let held = csn_of(execution, &checks::record_of(execution.view(), id)?)?;
-        if let Some(nothing) = self.nothing_to_do(execution, (id, held), &name)? {
+        if let Some(nothing) = self.nothing_to_do(execution, id, held, &name)? {
             if nothing == OutcomeKind::Older {
                 self.note_older(execution, &name, held)?;
             }
@@ -339,7 +340,7 @@ impl<'a> Arriving<'a> {
             Some(id) => Claim::of(execution, &checks::record_of(execution.view(), id)?)?,
             None => Claim::default(),
         };
-        conflict::tell_cycle(execution, (name, self.to), winner, self.claim());
+        conflict::tell_cycle(execution, name, self.to, winner, self.claim());
         Ok(())
     }
 
@@ -363,8 +364,8 @@ impl<'a> Arriving<'a> {
                 conflict::drop_entry(execution, id, None)?;
                 OutcomeKind::Lost.into()
             }
-            Way::Rebuild => rebuild(execution, (change, entry, to), (&mut moves, id))?,
-            Way::Add | Way::Stay | Way::Rename => change_entry(execution, (change, entry, to), id)?,
+            Way::Rebuild => rebuild(execution, change, entry, to, &mut moves, id)?,
+            Way::Add | Way::Stay | Way::Rename => change_entry(execution, change, entry, to, id)?,
         };
         if let Some(id) = outcome.id {
             self.check_place(execution, id, aftermath)?;
@@ -380,7 +381,8 @@ impl<'a> Arriving<'a> {
     fn nothing_to_do(
         &self,
         execution: &Execution<'_, '_>,
-        (id, held): (EntryId, Option<Csn>),
+        id: EntryId,
+        held: Option<Csn>,
         name: &Dn,
     ) -> Result<Option<OutcomeKind>, OperationError> {
         let Self { change, entry, to, .. } = *self;
@@ -445,7 +447,8 @@ type Difference = (Dn, Vec<ValueChange>, Vec<Attribute>);
 
 fn difference(
     execution: &Execution<'_, '_>,
-    (change, entry): (&Replicated, &ReadEntry),
+    change: &Replicated,
+    entry: &ReadEntry,
     id: EntryId,
 ) -> Result<Difference, OperationError> {
     let view = execution.view();
@@ -464,10 +467,12 @@ fn difference(
 /// Changes name and attributes of an entry.
 fn change_entry(
     execution: &mut Execution<'_, '_>,
-    (change, entry, to): (&Replicated, &ReadEntry, &Dn),
+    change: &Replicated,
+    entry: &ReadEntry,
+    to: &Dn,
     id: EntryId,
 ) -> Result<ReplicaOutcome, OperationError> {
-    let (current, changes, before) = difference(execution, (change, entry), id)?;
+    let (current, changes, before) = difference(execution, change, entry, id)?;
     let is_renamed = current != *to || current.rdn(0) != to.rdn(0);
     let dn: Box<str> = current.pretty().into();
     let (kind, outcome, effect) = if is_renamed {
@@ -505,7 +510,8 @@ pub(super) fn renamed(current: &Dn, to: &Dn, delete_old_rdn: bool) -> RequestedC
 pub(super) fn change_values(
     execution: &mut Execution<'_, '_>,
     name: &Dn,
-    (changes, before): (Vec<ValueChange>, &[Attribute]),
+    changes: Vec<ValueChange>,
+    before: &[Attribute],
 ) -> Result<(), OperationError> {
     let effect = Effect::Modify {
         dn: name.pretty().into(),
@@ -523,15 +529,18 @@ pub(super) fn change_values(
 /// it with the rename.
 fn rebuild(
     execution: &mut Execution<'_, '_>,
-    (change, entry, to): (&Replicated, &ReadEntry, &Dn),
-    (moves, id): (&mut Moves<'_>, EntryId),
+    change: &Replicated,
+    entry: &ReadEntry,
+    to: &Dn,
+    moves: &mut Moves<'_>,
+    id: EntryId,
 ) -> Result<ReplicaOutcome, OperationError> {
-    let (current, changes, before) = difference(execution, (change, entry), id)?;
+    let (current, changes, before) = difference(execution, change, entry, id)?;
     execution.note_requested(|_| renamed(&current, to, false));
     if !changes.is_empty() {
-        change_values(execution, &current, (changes, &before))?;
+        change_values(execution, &current, changes, &before)?;
     }
     let attributes = placing::stored_attributes(execution, id)?;
-    let new = moves.rebuild(execution, id, (to, attributes), 0)?;
+    let new = moves.rebuild(execution, id, to, attributes, 0)?;
     Ok(OutcomeKind::Renamed.of(new))
 }

@@ -79,7 +79,8 @@ pub(super) fn note_deleted(
     execution: &mut Execution<'_, '_>,
     name: &str,
     uuid: [u8; 16],
-    (deleted, changed): (Option<Csn>, Option<Csn>),
+    deleted: Option<Csn>,
+    changed: Option<Csn>,
 ) {
     let side = |csn| Claim { csn, uuid };
     note(execution, ConflictKind::Delete, name, side(deleted), side(changed));
@@ -87,7 +88,7 @@ pub(super) fn note_deleted(
 
 /// Notes a conflict. It is kept when the transaction is committed.
 pub(super) fn note(execution: &mut Execution<'_, '_>, kind: ConflictKind, name: &str, winner: Claim, loser: Claim) {
-    note_with(execution, kind, (name, None), winner, loser);
+    note_with(execution, kind, name, None, winner, loser);
 }
 
 /// Notes it, unless the provider is the only one: then it is right, and there is no conflict.
@@ -95,18 +96,21 @@ fn note_among(
     execution: &mut Execution<'_, '_>,
     mapping: &ReplicaMapping,
     kind: ConflictKind,
-    names: (&str, Option<&Dn>),
-    (winner, loser): (Claim, Claim),
+    name: &str,
+    other: Option<&Dn>,
+    winner: Claim,
+    loser: Claim,
 ) {
     if mapping.multi_provider {
-        note_with(execution, kind, names, winner, loser);
+        note_with(execution, kind, name, other, winner, loser);
     }
 }
 
 fn note_with(
     execution: &mut Execution<'_, '_>,
     kind: ConflictKind,
-    (name, other): (&str, Option<&Dn>),
+    name: &str,
+    other: Option<&Dn>,
     winner: Claim,
     loser: Claim,
 ) {
@@ -161,8 +165,10 @@ pub(super) fn set_aside(
                 execution,
                 mapping,
                 ConflictKind::Name,
-                (name.pretty(), None),
-                (winner, claim),
+                name.pretty(),
+                None,
+                winner,
+                claim,
             );
             return drop_entry(execution, id, told);
         }
@@ -172,8 +178,10 @@ pub(super) fn set_aside(
         execution,
         mapping,
         ConflictKind::Aside,
-        (name.pretty(), Some(&aside)),
-        (winner, claim),
+        name.pretty(),
+        Some(&aside),
+        winner,
+        claim,
     );
     let effect = Effect::Rename {
         dn: name.pretty().into(),
@@ -207,7 +215,8 @@ pub(super) fn aside_of(execution: &Execution<'_, '_>, name: &Dn, uuid: [u8; 16])
 pub(super) fn without_superior(
     execution: &Execution<'_, '_>,
     mapping: &ReplicaMapping,
-    (told, claim): (&Told, Claim),
+    told: &Told,
+    claim: Claim,
     name: &Dn,
 ) -> Result<Option<(Dn, bool)>, OperationError> {
     let is_here = match told.superior {
@@ -227,8 +236,8 @@ pub(super) fn without_superior(
 }
 
 /// Tells of a move that was not carried out: `loser` was to move below `winner`, which is below it.
-pub(super) fn tell_cycle(execution: &mut Execution<'_, '_>, (name, to): (&Dn, &Dn), winner: Claim, loser: Claim) {
-    note_with(execution, ConflictKind::Cycle, (name.pretty(), Some(to)), winner, loser);
+pub(super) fn tell_cycle(execution: &mut Execution<'_, '_>, name: &Dn, to: &Dn, winner: Claim, loser: Claim) {
+    note_with(execution, ConflictKind::Cycle, name.pretty(), Some(to), winner, loser);
     tracing::warn!(
         target: "sync",
         "conflict: \"{}\" stays where it is: \"{}\" is below it",

@@ -47,7 +47,7 @@ pub(super) fn run(
     if change.mapping.multi_provider && change.csn.is_some() {
         let held = csn_of(execution, &checks::record_of(execution.view(), id)?)?;
         if held > change.csn {
-            conflict::note_deleted(execution, name.pretty(), uuid, (change.csn, held));
+            conflict::note_deleted(execution, name.pretty(), uuid, change.csn, held);
         }
     }
     if change.csn.is_none() && change.mapping.merges_values && change.mapping.multi_provider {
@@ -71,7 +71,7 @@ pub(super) fn again(execution: &mut Execution<'_, '_>, uuids: &[[u8; 16]]) -> Re
     apply::make_own(execution);
     for uuid in uuids {
         if let Some((deleted, _)) = execution.view().tombstone(uuid)? {
-            conflict::note_deleted(execution, "", *uuid, (Some(deleted), None));
+            conflict::note_deleted(execution, "", *uuid, Some(deleted), None);
             execution.bury(*uuid);
         }
     }

@@ -268,7 +268,7 @@ impl Load {
         if let Some(own) = self.last {
             vector.merge(own);
         }
-        let last = self.builder.install(&self.database, (&vector, &self.greatest), &gone)?;
+        let last = self.builder.install(&self.database, &vector, &self.greatest, &gone)?;
         if let Some(feed) = writer.map(WriterHandle::feed) {
             feed.committed(last);
         }

@@ -271,7 +271,10 @@ impl Job {
         let mut aftermath = Aftermath::default();
         let told = content.recent();
         let was_here = match told {
-            Some(told) => make_recent(&mut parts, &self.change, told, Standing::Unknown, &mut aftermath)?,
+            Some((entry, recent)) => {
+                let standing = Standing::Unknown;
+                make_recent(&mut parts, &self.change, entry, recent, standing, &mut aftermath)?
+            }
             None => false,
         };
         let outcome = parts.make(|execution| {
@@ -279,8 +282,9 @@ impl Job {
             execution.is_unchecked = mapping.own_csns && !mapping.schema_checking;
             apply::run(execution, &self.change, content, &mut aftermath).map(Some)
         })?;
-        if let Some(told) = told.filter(|_| !was_here) {
-            make_recent(&mut parts, &self.change, told, Standing::Contained, &mut aftermath)?;
+        if let Some((entry, recent)) = told.filter(|_| !was_here) {
+            let standing = Standing::Contained;
+            make_recent(&mut parts, &self.change, entry, recent, standing, &mut aftermath)?;
         }
         for uuid in &aftermath.buried {
             parts.make(|execution| {
@@ -306,7 +310,8 @@ impl Job {
 fn make_recent(
     parts: &mut Parts<'_, '_, '_>,
     change: &Replicated,
-    (entry, recent): (&ReadEntry, &ReadRecent),
+    entry: &ReadEntry,
+    recent: &ReadRecent,
     standing: Standing,
     aftermath: &mut Aftermath,
 ) -> Result<bool, Refusal> {
@@ -325,7 +330,7 @@ fn make_recent(
                 return Ok(None);
             }
             execution.attribute_to(*csn, apply::via_of(change.via));
-            logged::run(execution, &told, (logged, standing), aftermath).map(Some)
+            logged::run(execution, &told, logged, standing, aftermath).map(Some)
         })?;
         parts.note(outcome);
     }

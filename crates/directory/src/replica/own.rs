@@ -85,7 +85,8 @@ impl Own {
     pub(super) fn of(
         execution: &mut Execution<'_, '_>,
         change: &Replicated,
-        (uuid, recent): ([u8; 16], &ReadRecent),
+        uuid: [u8; 16],
+        recent: &ReadRecent,
     ) -> Result<Self, OperationError> {
         execution.show_changes()?;
         let view = execution.view();
@@ -94,17 +95,17 @@ impl Own {
         let mut own = Self::default();
         for sequence in known.of.get(&uuid).into_iter().flatten() {
             if let Some(record) = view.changes(*sequence)?.next() {
-                own.take(execution, &record?, (uuid, recent));
+                own.take(execution, &record?, uuid, recent);
             }
         }
         // The changes of this transaction may still come to nothing, so they are not remembered.
         for record in view.changes(known.next)? {
-            own.take(execution, &record?, (uuid, recent));
+            own.take(execution, &record?, uuid, recent);
         }
         Ok(own)
     }
 
-    fn take(&mut self, execution: &Execution<'_, '_>, record: &ChangeRecord, (uuid, recent): ([u8; 16], &ReadRecent)) {
+    fn take(&mut self, execution: &Execution<'_, '_>, record: &ChangeRecord, uuid: [u8; 16], recent: &ReadRecent) {
         for (entry, number, csn) in changes_in(record) {
             let Some(recorded) = record.effects.get(number).filter(|_| entry == uuid) else {
                 continue;

@@ -73,9 +73,9 @@ pub(super) fn prepare(
                 // The name may be made of this change and a newer one.
                 let csn = claim.csn.max(named(execution, mapping, own)?);
                 let claim = Claim { csn, ..claim };
-                give_way(execution, mapping, (told, claim), holder, aftermath)?
+                give_way(execution, mapping, told, claim, holder, aftermath)?
             }
-            None => displace(execution, mapping, (holder, claim), None)?,
+            None => displace(execution, mapping, holder, claim, None)?,
         }
     {
         return Ok(Way::Lost);
@@ -141,7 +141,8 @@ fn named(
 fn give_way(
     execution: &mut Execution<'_, '_>,
     mapping: &ReplicaMapping,
-    (told, claim): (&Told, Claim),
+    told: &Told,
+    claim: Claim,
     holder: EntryId,
     aftermath: &mut Aftermath,
 ) -> Result<bool, OperationError> {
@@ -188,7 +189,8 @@ fn give_way(
 fn displace(
     execution: &mut Execution<'_, '_>,
     mapping: &ReplicaMapping,
-    (holder, claim): (EntryId, Claim),
+    holder: EntryId,
+    claim: Claim,
     told: Option<&mut Aftermath>,
 ) -> Result<bool, OperationError> {
     if !mapping.multi_provider {
@@ -311,7 +313,8 @@ impl<'a> Moves<'a> {
         &mut self,
         execution: &mut Execution<'_, '_>,
         id: EntryId,
-        (target, attributes): (&Dn, Vec<TextAttribute>),
+        target: &Dn,
+        attributes: Vec<TextAttribute>,
         level: usize,
     ) -> Result<EntryId, OperationError> {
         let current = execution.view().dn(id)?;
@@ -378,7 +381,7 @@ impl<'a> Moves<'a> {
                 execution.apply_further(effect)?;
                 return Ok(());
             }
-            if !displace(execution, self.mapping, (holder, own), self.told.as_mut())? {
+            if !displace(execution, self.mapping, holder, own, self.told.as_mut())? {
                 conflict::drop_entry(execution, id, self.told.as_mut())?;
                 return match Spot::of(execution, &current)? {
                     Spot::Glue(rest) => self.children(execution, rest, target, level + 1),
@@ -395,7 +398,7 @@ impl<'a> Moves<'a> {
             }
             if current.is_within(target) {
                 let attributes = stored_attributes(execution, id)?;
-                self.rebuild(execution, id, (target, attributes), level + 1)?;
+                self.rebuild(execution, id, target, attributes, level + 1)?;
                 return Ok(());
             }
             self.children(execution, glue, &current, level + 1)?;

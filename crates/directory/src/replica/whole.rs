@@ -22,7 +22,8 @@ impl Arriving<'_> {
     pub(super) fn merge(
         &self,
         execution: &mut Execution<'_, '_>,
-        (id, recent): (EntryId, &ReadRecent),
+        id: EntryId,
+        recent: &ReadRecent,
         aftermath: &mut Aftermath,
     ) -> Result<ReplicaOutcome, OperationError> {
         let name = execution.view().dn(id)?;
@@ -33,7 +34,7 @@ impl Arriving<'_> {
         if self.is_here(execution, id, &name)? {
             return Ok(OutcomeKind::Same.of(id));
         }
-        let own = Own::of(execution, self.change, (self.entry.uuid, recent))?;
+        let own = Own::of(execution, self.change, self.entry.uuid, recent)?;
         let held = csn_of(execution, &checks::record_of(execution.view(), id)?)?;
         if own.had_more && held >= self.entry.csn {
             return Ok(OutcomeKind::Older.of(id));

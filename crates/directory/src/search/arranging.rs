@@ -41,7 +41,8 @@ impl SearchRun {
     pub(super) fn ask_search_hooks(
         &mut self,
         configuration: &Configuration,
-        (context, base): (&Arc<NamingContext>, &Dn),
+        context: &Arc<NamingContext>,
+        base: &Dn,
         request: &SearchRequest<'_>,
         controls: &RequestControls<'_>,
         clock: &Clock,

@@ -220,7 +220,7 @@ impl Gathering {
         let Some(visible) = access::visible(check.as_ref(), source, dn.pretty()) else {
             return Ok(Found::new());
         };
-        self.gather(run, context, (&record, &visible), specification)
+        self.gather(run, context, &record, &visible, specification)
     }
 
     /// The requested attributes of an entry that the subject may see.
@@ -228,7 +228,8 @@ impl Gathering {
         &self,
         run: &SearchRun,
         context: &NamingContext,
-        (record, visible): (&Record<'_>, &VisibleEntry<'_>),
+        record: &Record<'_>,
+        visible: &VisibleEntry<'_>,
         specification: &DereferenceSpecification,
     ) -> Result<Found, OperationError> {
         let view = record.view();

@@ -170,14 +170,7 @@ fn emit_entry(
     {
         return Ok(Emitted::Gone);
     }
-    if run.covered().is_some()
-        && !answers(
-            run,
-            &record,
-            (check.as_ref(), requester, standing.as_deref()),
-            parts.work,
-        )
-    {
+    if run.covered().is_some() && !answers(run, &record, check.as_ref(), requester, standing.as_deref(), parts.work) {
         return Ok(Emitted::Gone);
     }
     let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
@@ -199,7 +192,9 @@ fn emit_entry(
 fn answers(
     run: &SearchRun,
     record: &Record<'_>,
-    (check, requester, standing): (Option<&Check<'_>>, Requester<'_>, Option<&SubjectDecisions>),
+    check: Option<&Check<'_>>,
+    requester: Requester<'_>,
+    standing: Option<&SubjectDecisions>,
     work: &mut Vec<u8>,
 ) -> bool {
     let guard = check.map(|check| Answerable::new(check, Privileges::SEARCH));

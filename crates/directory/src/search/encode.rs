@@ -218,7 +218,7 @@ impl Body<'_> {
             if self.origins == Origins::Virtual {
                 self.write_arranged(entry, description, derived.values.clone(), writer);
             } else if record.values(description).is_none() {
-                self.merged(entry, record, (found, description), writer)?;
+                self.merged(entry, record, found, description, writer)?;
             }
         }
         Ok(())
@@ -229,7 +229,8 @@ impl Body<'_> {
         &mut self,
         entry: &VisibleEntry<'_>,
         record: &Record<'_>,
-        (found, description): (&Derived, &AttributeDescription),
+        found: &Derived,
+        description: &AttributeDescription,
         writer: &mut SearchEntryWriter<'_>,
     ) -> Result<(), OperationError> {
         self.write_arranged(entry, description, found.merged(record, description)?, writer);
@@ -274,7 +275,7 @@ impl Body<'_> {
                         continue;
                     }
                     if derived.get(description).is_some() {
-                        self.merged(entry, record, (derived, description), writer)?;
+                        self.merged(entry, record, derived, description, writer)?;
                     } else {
                         self.record_attribute(entry, &attribute, writer)?;
                     }

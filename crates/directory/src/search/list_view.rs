@@ -105,7 +105,7 @@ impl ListView {
             }
         };
         self.response = Some(response(position, count, ResultCode::SUCCESS));
-        Ok(Some(around(position, (self.before, self.after), count)))
+        Ok(Some(around(position, self.before, self.after, count)))
     }
 
     /// The response control, after [`ListView::window`].
@@ -134,7 +134,7 @@ fn position(offset: u32, content_count: u32, count: usize) -> Option<usize> {
 }
 
 /// The existing entries around a position, which is counted from 1.
-fn around(position: usize, (before, after): (u32, u32), count: usize) -> Range<usize> {
+fn around(position: usize, before: u32, after: u32, count: usize) -> Range<usize> {
     let Some(target) = position.checked_sub(1) else {
         return 0..0;
     };
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn windows_end_with_the_list() {
-        for ((position, around_it, count), expected) in [
+        for ((position, (before, after), count), expected) in [
             ((1, (0, 0), 20), 0..1),
             ((1, (5, 2), 20), 0..3),
             ((10, (2, 3), 20), 7..13),
@@ -207,7 +207,11 @@ mod tests {
             ((21, (3, 5), 20), 17..20),
             ((0, (3, 5), 0), 0..0),
         ] {
-            assert_eq!(around(position, around_it, count), expected, "{position} {around_it:?}");
+            assert_eq!(
+                around(position, before, after, count),
+                expected,
+                "{position} {before} {after}"
+            );
         }
     }
 }

@@ -126,14 +126,14 @@ fn prepare_below(
         view,
         former.as_deref_mut(),
     )?;
-    begin_sync(run, (configuration, context), (controls, pdu), request, (base, scope))?;
+    begin_sync(run, configuration, context, (controls, pdu), request, (base, scope))?;
     run.count_if_asked(context, controls)?;
     if is_light {
         run.resolve_names(&configuration.schema, request, controls, None)?;
     }
     ask_overlays(run, configuration, scratch);
     let clock = scratch.directory().clock();
-    run.ask_search_hooks(configuration, (context, base), request, controls, clock)?;
+    run.ask_search_hooks(configuration, context, base, request, controls, clock)?;
     let place = SearchPlace {
         configuration,
         context,
@@ -237,7 +237,8 @@ pub(super) fn limits_again(
 /// Makes it a content synchronization, if that is asked for.
 fn begin_sync(
     run: &mut SearchRun,
-    (configuration, context): (&Arc<Configuration>, &Arc<NamingContext>),
+    configuration: &Arc<Configuration>,
+    context: &Arc<NamingContext>,
     call: (&RequestControls<'_>, &[u8]),
     request: &SearchRequest<'_>,
     place: (&Dn, DitScope),

@@ -210,7 +210,7 @@ impl Link {
         let groups = std::iter::once((waited_for, false)).chain(apart.into_iter().map(|one| (vec![one], true)));
         groups
             .filter(|(followers, _)| !followers.is_empty())
-            .map(|group| Self::start(directory, served, database, group))
+            .map(|(followers, is_apart)| Self::start(directory, served, database, followers, is_apart))
             .collect()
     }
 
@@ -218,7 +218,8 @@ impl Link {
         directory: &Arc<Directory>,
         served: &Served,
         database: &Arc<Database>,
-        (followers, is_apart): (Vec<Named>, bool),
+        followers: Vec<Named>,
+        is_apart: bool,
     ) -> Result<Self, StoreError> {
         let (followers, names): (Vec<_>, Vec<_>) = followers.into_iter().unzip();
         let snapshot = database.snapshot()?;

@@ -41,7 +41,7 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
             .min(timers.patience(directory))
             .min(site.followers.patience())
             .min(trimming.patience(directory));
-        match receive(orders, patience, (&mut turns, &mut end)) {
+        match receive(orders, patience, &mut turns, &mut end) {
             Ok(()) => {}
             Err(RecvTimeoutError::Timeout) => site.followers.keep(&site.database),
             Err(RecvTimeoutError::Disconnected) => return,
@@ -99,7 +99,8 @@ fn finish(mut site: Site) {
 fn receive(
     orders: &Receiver<WriterCommand>,
     patience: Duration,
-    (turns, end): (&mut Turns, &mut Option<WriterCommand>),
+    turns: &mut Turns,
+    end: &mut Option<WriterCommand>,
 ) -> Result<(), RecvTimeoutError> {
     if end.is_none() && turns.is_empty() {
         let first = next_order(orders, patience)?;
@@ -191,7 +192,7 @@ mod tests {
             sender.send(order).unwrap();
         }
         let (mut turns, mut group, mut end) = (Turns::default(), Vec::new(), None);
-        receive(&receiver, Duration::ZERO, (&mut turns, &mut end)).unwrap();
+        receive(&receiver, Duration::ZERO, &mut turns, &mut end).unwrap();
         turns.next_group(&mut group, Needs::default().group_limit);
         (group.len(), end)
     }

@@ -159,7 +159,7 @@ pub fn run(
     let threads = plan.threads.min(plan.connections);
     let mut workers = Vec::new();
     for index in 0..threads {
-        let mut worker = Worker::new(plan, workload.kinds(), (index, threads), clock.clone(), shared.clone())?;
+        let mut worker = Worker::new(plan, workload.kinds(), index, threads, clock.clone(), shared.clone())?;
         // Connection n belongs to thread n modulo the number of threads.
         for number in (index..plan.connections).step_by(usize::try_from(threads).unwrap_or(1)) {
             worker.connect(target, workload.requests(number, plan.connections))?;

@@ -64,7 +64,8 @@ impl Worker {
     pub(super) fn new(
         plan: &Measurement,
         kinds: &[RequestClass],
-        place: (u32, u32),
+        index: u32,
+        threads: u32,
         clock: Clock,
         shared: Arc<Shared>,
     ) -> Result<Self, EngineError> {
@@ -77,7 +78,7 @@ impl Worker {
             connections: Vec::new(),
             measures: Measures::new(plan, kinds)?,
             buffer: vec![0; BUFFER],
-            place,
+            place: (index, threads),
             phase: Phase::WarmUp(0),
             schedule: None,
             alarm: None,

@@ -22,7 +22,7 @@ pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, count: u64
 pub(super) fn name(suffix: &Suffix, number: u64, seed: u64) -> (String, String) {
     let identity = identity(&mut Random::for_entry(seed, number));
     let (mut dn, mut uid) = (String::new(), String::new());
-    push_dn(&mut dn, &identity, number, &suffix.dn);
+    push_dn(&mut dn, &identity.0, identity.1, number, &suffix.dn);
     push_uid(&mut uid, &identity.0, number);
     (dn, uid)
 }
@@ -41,7 +41,7 @@ fn push_cn(text: &mut String, person: &Person, number: u64) {
     push_number(text, number, 1);
 }
 
-fn push_dn(text: &mut String, (person, unit): &(Person, &str), number: u64, suffix: &str) {
+fn push_dn(text: &mut String, person: &Person, unit: &str, number: u64, suffix: &str) {
     text.push_str("cn=");
     push_cn(text, person, number);
     text.push_str(",ou=");
@@ -73,7 +73,9 @@ pub(super) fn write_entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, numb
     let unit = identity_of_entry.1;
     let (town, state, _): Place = random.pick(PLACES);
     let title = random.pick(TITLES);
-    ldif.compose("dn", |text| push_dn(text, &identity_of_entry, number, &suffix.dn));
+    ldif.compose("dn", |text| {
+        push_dn(text, &identity_of_entry.0, identity_of_entry.1, number, &suffix.dn)
+    });
     for class in ["top", "person", "organizationalPerson", "inetOrgPerson"] {
         ldif.line("objectClass", class);
     }
@@ -121,7 +123,7 @@ pub(super) fn write_entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, numb
         let boss = number / 16;
         ldif.compose("manager", |text| {
             let identity_of_boss = identity(&mut Random::for_entry(seed, boss));
-            push_dn(text, &identity_of_boss, boss, &suffix.dn);
+            push_dn(text, &identity_of_boss.0, identity_of_boss.1, boss, &suffix.dn);
         });
     }
     ldif.end()

@@ -241,7 +241,7 @@ impl CompiledFilter {
                 r#final,
             } => {
                 let end = |range: &Option<Range<u32>>| range.as_ref().map_or(&b""[..], |range| self.value(range));
-                values.substrings(*slot, rule, (end(initial), any, end(r#final)))
+                values.substrings(*slot, rule, end(initial), any, end(r#final))
             }
             FilterNode::AnyAttribute {
                 rule,
@@ -516,7 +516,9 @@ impl Values<'_, '_> {
         &mut self,
         slot: Slot,
         rule: &'static MatchingRule,
-        (initial, any, r#final): (&[u8], &Range<u32>, &[u8]),
+        initial: &[u8],
+        any: &Range<u32>,
+        r#final: &[u8],
     ) -> bool {
         let (filter, source) = (self.filter, self.source);
         // An assertion value that is compared with many values is prepared once.

@@ -64,7 +64,7 @@ pub(super) fn operations(record: &ChangeRecord) -> Vec<LoggedOperation> {
             continue;
         }
         if let (RequestedChange::Delete { dn }, None) = (requested, number) {
-            operations.extend(burials.next().map(|burial| buried(record, dn, burial)));
+            operations.extend(burials.next().map(|(uuid, csn)| buried(record, dn, uuid, csn)));
             continue;
         }
         operations.extend(number.and_then(of).map(|source| source.logged(requested)));
@@ -77,31 +77,45 @@ pub(super) fn operations(record: &ChangeRecord) -> Vec<LoggedOperation> {
     operations
 }
 
-/// Names of an operation: which, object class, type.
-type Kind = (Operations, &'static str, &'static str);
+/// The names of an operation.
+#[derive(Clone, Copy)]
+struct OperationNames {
+    operation: Operations,
+    /// The object class of its entry.
+    class: &'static str,
+    /// `reqType`.
+    kind: &'static str,
+}
 
-const ADD: Kind = (Operations::ADD, "auditAdd", "add");
-const DELETE: Kind = (Operations::DELETE, "auditDelete", "delete");
-const MODIFY: Kind = (Operations::MODIFY, "auditModify", "modify");
-const MODRDN: Kind = (Operations::MODRDN, "auditModRDN", "modrdn");
+impl OperationNames {
+    const fn new(operation: Operations, class: &'static str, kind: &'static str) -> Self {
+        Self { operation, class, kind }
+    }
+}
+
+const ADD: OperationNames = OperationNames::new(Operations::ADD, "auditAdd", "add");
+const DELETE: OperationNames = OperationNames::new(Operations::DELETE, "auditDelete", "delete");
+const MODIFY: OperationNames = OperationNames::new(Operations::MODIFY, "auditModify", "modify");
+const MODRDN: OperationNames = OperationNames::new(Operations::MODRDN, "auditModRDN", "modrdn");
 
 /// A delete of an entry that was not here, or not any more.
-fn buried(record: &ChangeRecord, dn: &str, (uuid, csn): ([u8; 16], Csn)) -> LoggedOperation {
+fn buried(record: &ChangeRecord, dn: &str, uuid: [u8; 16], csn: Csn) -> LoggedOperation {
     let uuid = Uuid::from_bytes(uuid).to_string().into_bytes();
-    operation((record, csn), dn, vec![("reqEntryUUID".into(), vec![uuid])], DELETE)
+    operation(record, csn, dn, vec![("reqEntryUUID".into(), vec![uuid])], DELETE)
 }
 
 fn operation(
-    (record, csn): (&ChangeRecord, Csn),
+    record: &ChangeRecord,
+    csn: Csn,
     dn: &str,
     details: Vec<TextAttribute>,
-    (operation, class, kind): Kind,
+    names: OperationNames,
 ) -> LoggedOperation {
     let request = record.request.as_ref();
     LoggedOperation {
-        operation,
-        class,
-        kind: kind.to_owned(),
+        operation: names.operation,
+        class: names.class,
+        kind: names.kind.to_owned(),
         dn: Some(dn.into()),
         csn: Some(csn),
         begun_micros: record.unix_micros,
@@ -176,7 +190,7 @@ impl Source<'_> {
         details
     }
 
-    fn operation(self, dn: &str, mut details: Vec<TextAttribute>, kind: Kind) -> LoggedOperation {
+    fn operation(self, dn: &str, mut details: Vec<TextAttribute>, names: OperationNames) -> LoggedOperation {
         details.retain(|(_, values)| !values.is_empty());
         if let Some(uuid) = uuid_of(self.recorded) {
             details.push(("reqEntryUUID".into(), vec![uuid]));
@@ -185,7 +199,7 @@ impl Source<'_> {
             |name: &str| [LOGGED_PLACE_ATTRIBUTE, LOGGED_REVISION_ATTRIBUTE, LOGGED_BASE_ATTRIBUTE].contains(&name);
         let kept = self.recorded.before.kept.iter();
         details.extend(kept.filter(|(name, _)| is_place(name)).cloned());
-        operation((self.record, self.csn), dn, details, kind)
+        operation(self.record, self.csn, dn, details, names)
     }
 }
 

@@ -159,7 +159,7 @@ impl Autoca {
             purpose: &Purpose::Authority,
         };
         let certificate = signed(&content, &key)?;
-        place.save(self.saved(suffix, &self.names.authority, (certificate, key.pkcs8()?)))?;
+        place.save(self.saved(suffix, &self.names.authority, certificate, key.pkcs8()?))?;
         tracing::info!(target: "any", "autoca: \"{}\" is a certificate authority now", suffix.pretty());
         // Another server may have been faster: what is stored counts.
         let entry = place.entry(suffix)?.ok_or(Problem::NoSuffix)?;
@@ -193,7 +193,7 @@ impl Autoca {
             purpose: &purpose,
         };
         let certificate = signed(&content, &authority.key)?;
-        place.save(self.saved(&entry.dn, &self.names.holder, (certificate, key.pkcs8()?)))
+        place.save(self.saved(&entry.dn, &self.names.holder, certificate, key.pkcs8()?))
     }
 
     /// Addresses that a certificate can hold.
@@ -217,7 +217,7 @@ impl Autoca {
             .collect()
     }
 
-    fn saved(&self, dn: &Dn, pair: &Pair, (certificate, key): (Vec<u8>, Vec<u8>)) -> Save {
+    fn saved(&self, dn: &Dn, pair: &Pair, certificate: Vec<u8>, key: Vec<u8>) -> Save {
         let schema = &self.schema;
         let internal = |kind, description, value| Modification::internal(schema, kind, description, vec![value]);
         let class = pair.class_name.as_bytes().to_vec();

@@ -137,7 +137,10 @@ impl EffectHooks for Automember {
         // Other entries change with it.
         if Dn::parse(&self.schema, name.as_bytes()).is_ok_and(|name| name == dn) {
             let is_modify = matches!(applied.effect, Effect::Modify { .. });
-            let former = is_modify.then_some((changes, applied.attributes_before));
+            let former = is_modify.then_some(Former {
+                changes,
+                before: applied.attributes_before,
+            });
             return self.follow(execution, &dn, former);
         }
         Ok(())
@@ -154,7 +157,12 @@ impl EffectHooks for Automember {
 }
 
 /// The changes of a modify, and the watched attributes as they were.
-type Former<'a> = (&'a [ValueChange], &'a [Attribute]);
+#[derive(Clone, Copy)]
+struct Former<'a> {
+    changes: &'a [ValueChange],
+    /// The attributes before the changes.
+    before: &'a [Attribute],
+}
 
 impl Automember {
     /// Notes the entry of a request, if it may need to become a member.
@@ -228,12 +236,12 @@ impl Automember {
 
     /// The entry as it was. A big set of values of which some were added counts as if it had not been there: the entry
     /// then stays in a group that it should leave.
-    fn before(&self, mut entry: Entry, (changes, before): Former<'_>) -> Entry {
-        for change in changes {
+    fn before(&self, mut entry: Entry, former: Former<'_>) -> Entry {
+        for change in former.changes {
             let Ok(name) = self.schema.attribute_description(change.attribute().as_bytes()) else {
                 continue;
             };
-            let former = before.iter().find(|attribute| attribute.description == name);
+            let former = former.before.iter().find(|attribute| attribute.description == name);
             entry.set_values(&name, former.map_or_else(Vec::new, |former| former.values.clone()));
         }
         entry

@@ -144,7 +144,7 @@ fn parse_rule(statement: &Statement<'_>) -> Result<RuleSetting, SettingError> {
     }
     // 389 has expressions of Perl: what POSIX reads otherwise is refused.
     let mut pairs = expression.chars().zip(expression.chars().skip(1));
-    if let Some((first, second)) = pairs.find(|pair| is_of_perl(*pair)) {
+    if let Some((first, second)) = pairs.find(|(first, second)| is_of_perl(*first, *second)) {
         let advice = match first {
             '\\' => format!(": {}", instead_of_escape(second)),
             _ => String::new(),
@@ -161,10 +161,10 @@ fn parse_rule(statement: &Statement<'_>) -> Result<RuleSetting, SettingError> {
 }
 
 /// `\d`, `(?`, `*?` and their like.
-fn is_of_perl(pair: (char, char)) -> bool {
-    match pair {
-        ('\\', second) => second.is_ascii_alphanumeric(),
-        ('(' | '*' | '+' | '?' | '}', second) => second == '?',
+fn is_of_perl(first: char, second: char) -> bool {
+    match first {
+        '\\' => second.is_ascii_alphanumeric(),
+        '(' | '*' | '+' | '?' | '}' => second == '?',
         _ => false,
     }
 }

@@ -91,7 +91,7 @@ fn make(settings: &DnaConfig, schema: &Arc<Schema>) -> Result<Overlay, SettingEr
     ];
     let dna = Arc::new(Dna {
         schema: Arc::clone(schema),
-        range: Range::new((types, &settings.types), compiled, settings.scope.clone(), numbers),
+        range: Range::new(types, &settings.types, compiled, settings.scope.clone(), numbers),
         magic,
         excluded: settings.excluded.clone(),
     });

@@ -44,7 +44,8 @@ enum Used<'v> {
 impl Range {
     /// The numbers are the first and the last one, their distance, and how many must be left.
     pub(super) fn new(
-        (types, names): (Vec<AttributeDescription>, &[String]),
+        types: Vec<AttributeDescription>,
+        names: &[String],
         filter: CompiledFilter,
         scope: Option<Dn>,
         [first, last, interval, threshold]: [u64; 4],

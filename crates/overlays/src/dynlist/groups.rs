@@ -213,7 +213,7 @@ impl Lists {
                 is_held = is_found(look, list, &member, Rights::Group)?;
             }
             if !is_held && groups.map.is_nested && self.is_group(groups, &entry.record) {
-                is_held = self.is_above(groups, look, (entry.record.id, &dn, &member), Rights::Group)?;
+                is_held = self.is_above(groups, look, entry.record.id, &dn, &member, Rights::Group)?;
             }
         }
         Ok(Some(is_held))
@@ -243,7 +243,7 @@ impl Lists {
         let dn = entry.dn()?;
         // Stored members, and groups of groups.
         if groups.map.is_nested {
-            return self.is_above(groups, look, (id, &dn, record), Rights::Client);
+            return self.is_above(groups, look, id, &dn, record, Rights::Client);
         }
         let Some(group) = look.view.record(id)? else {
             return Ok(false);
@@ -261,7 +261,9 @@ impl Lists {
         &self,
         groups: Groups<'_>,
         look: &DerivingLook<'_>,
-        (wanted, dn, record): (EntryId, &Dn, &Record<'_>),
+        wanted: EntryId,
+        dn: &Dn,
+        record: &Record<'_>,
         rights: Rights,
     ) -> Result<bool, StoreError> {
         let mut seen = RoaringTreemap::from_iter([record.id]);

@@ -35,7 +35,7 @@ type Values = [Option<Vec<u8>>; 3];
 pub(super) fn tasks(record: &ChangeRecord, names: &Names, config: &HomedirConfig) -> Vec<Task> {
     let anew = Anew::of(record);
     let effects = record.effects.iter().enumerate();
-    let changes = effects.filter_map(|(number, recorded)| states((&anew, number), recorded, names));
+    let changes = effects.filter_map(|(number, recorded)| states(&anew, number, recorded, names));
     changes
         .filter_map(|(before, after)| task(&before, &after, config))
         .collect()
@@ -97,7 +97,7 @@ fn task(before: &Values, after: &Values, config: &HomedirConfig) -> Option<Task>
 }
 
 /// The values before and after an effect; `None`: it does not touch them.
-fn states((anew, number): (&Anew<'_>, usize), recorded: &RecordedEffect, names: &Names) -> Option<(Values, Values)> {
+fn states(anew: &Anew<'_>, number: usize, recorded: &RecordedEffect, names: &Names) -> Option<(Values, Values)> {
     let RecordedEffect { effect, before, .. } = recorded;
     match (effect, &before.gone) {
         (Effect::Add { attributes, .. }, _) => {

@@ -35,7 +35,9 @@ pub(super) fn write(
     account: &Account,
     name: &OsStr,
     names: Dir,
-    (path, own, now): (&Path, &str, i64),
+    path: &Path,
+    own: &str,
+    now: i64,
 ) -> Result<(), Trouble> {
     let directory = open_fixed(path, OFlags::PATH)?;
     let own = OsStr::new(own);
@@ -82,7 +84,7 @@ fn publish(directory: &OwnedFd, own: &OsStr, name: &OsStr, now: i64) -> Result<(
     for number in 0..MOST_NUMBERS {
         let mut named = name.to_owned();
         named.push(format!("-{seconds}-{number}.tar"));
-        match rename((directory.as_fd(), own), (directory.as_fd(), &named)) {
+        match rename(directory.as_fd(), own, directory.as_fd(), &named) {
             Err(Errno::EXIST) => {}
             renamed => return renamed,
         }

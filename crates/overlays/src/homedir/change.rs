@@ -25,8 +25,10 @@ pub(super) fn change(from: &Account, to: &Account) -> Result<(), Trouble> {
         let source = locate(&from.home)?;
         if belonging(&source, from.uid, &old)?.is_some() {
             let renamed = rename(
-                (source.directory.as_fd(), source.name),
-                (target.directory.as_fd(), target.name),
+                source.directory.as_fd(),
+                source.name,
+                target.directory.as_fd(),
+                target.name,
             );
             match renamed {
                 Ok(()) => tracing::info!(target: "any", "homedir: {old} was moved to {new}"),

@@ -76,7 +76,7 @@ fn fill(account: &Account, skeleton: &Path, place: &Place<'_>, own: &CStr) -> Re
         ids.give(target, mode & 0o7777).map_err(trouble)?;
     }
     let own = OsStr::from_bytes(own.to_bytes());
-    rename((place.directory.as_fd(), own), (place.directory.as_fd(), place.name)).map_err(trouble)
+    rename(place.directory.as_fd(), own, place.directory.as_fd(), place.name).map_err(trouble)
 }
 
 /// The IDs of the new owner.

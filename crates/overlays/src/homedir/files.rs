@@ -136,7 +136,7 @@ pub(super) fn look(directory: impl AsFd, name: &OsStr) -> Result<Option<Stat>, E
 }
 
 /// Gives a file or directory another name, which must not be taken.
-pub(super) fn rename((from, old): (BorrowedFd<'_>, &OsStr), (to, new): (BorrowedFd<'_>, &OsStr)) -> Result<(), Errno> {
+pub(super) fn rename(from: BorrowedFd<'_>, old: &OsStr, to: BorrowedFd<'_>, new: &OsStr) -> Result<(), Errno> {
     match rustix::fs::renameat_with(from, old, to, new, RenameFlags::NOREPLACE) {
         // NFS cannot do both in one step. The directories are ours, so nobody comes between.
         Err(Errno::INVAL | Errno::NOSYS) if look(to, new)?.is_none() => rustix::fs::renameat(from, old, to, new),

@@ -50,7 +50,7 @@ pub(super) fn remove(account: &Account, config: &HomedirConfig, own: &str, times
     }
     if let Some(path) = archive {
         let names = contents(&place, &stat, &home)?;
-        archive::write(account, place.name, names, (path, own, times.now)).map_err(Trouble::lasting)?;
+        archive::write(account, place.name, names, path, own, times.now).map_err(Trouble::lasting)?;
     }
     let names = contents(&place, &stat, &home)?;
     let passed_over = walk::below(names, Some(account.uid), &mut Delete).map_err(Trouble::lasting)?;

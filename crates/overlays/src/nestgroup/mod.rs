@@ -145,7 +145,7 @@ impl NestedGroups {
                 let mut next = Vec::new();
                 for (name, above) in level {
                     if seen.insert(&name, &above) {
-                        self.read_members(&entry.look, (&name, Some(above)), &mut known, &mut found, &mut next)?;
+                        self.read_members(&entry.look, &name, Some(above), &mut known, &mut found, &mut next)?;
                     }
                 }
                 next.reverse();
@@ -161,7 +161,8 @@ impl NestedGroups {
     fn read_members(
         &self,
         look: &DerivingLook<'_>,
-        (group, above): (&Dn, Option<Author>),
+        group: &Dn,
+        above: Option<Author>,
         known: &mut Known,
         found: &mut Vec<Vec<u8>>,
         groups: &mut Vec<(Dn, Author)>,
@@ -282,7 +283,7 @@ impl NestedGroups {
         let (mut known, mut found, mut unread) = (Known(HashSet::new()), Vec::new(), vec![dn]);
         while let Some(group) = unread.pop() {
             let mut groups = Vec::new();
-            self.read_members(look, (&group, None), &mut known, &mut found, &mut groups)?;
+            self.read_members(look, &group, None, &mut known, &mut found, &mut groups)?;
             for (name, _) in groups {
                 if below.insert(name.normalized().to_vec()) {
                     unread.push(name);

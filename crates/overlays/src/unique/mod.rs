@@ -201,7 +201,7 @@ impl ContentHooks for Unique {
             };
             domain.check(execution, own, &claims, &work)?;
             if let (Some(after), Some(id), false) = (&after, own, was_below) {
-                subtree::check(domain, &self.schema, execution, renaming, (id, after), &work)?;
+                subtree::check(domain, &self.schema, execution, renaming, id, after, &work)?;
             }
         }
         Ok(())

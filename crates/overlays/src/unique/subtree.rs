@@ -38,7 +38,8 @@ pub(super) fn check(
     schema: &Schema,
     execution: &Execution<'_, '_>,
     renaming: Renaming<'_>,
-    (id, after): (EntryId, &Entry),
+    id: EntryId,
+    after: &Entry,
     work: &Budget,
 ) -> Result<(), OperationError> {
     let mut waiting = below(execution, id, work)?;

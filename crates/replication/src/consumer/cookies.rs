@@ -60,6 +60,6 @@ impl Consumer {
             Incoming::Contradicted(_) | Incoming::Nothing | Incoming::EndOfRefresh => {}
         }
         let step = place.map(LogStep::Cover);
-        self.queue_step((incoming, step), None, Vec::new()).await
+        self.queue_step(incoming, step, None, Vec::new()).await
     }
 }

@@ -98,6 +98,6 @@ impl Consumer {
     }
 
     async fn step(&mut self, incoming: Incoming, step: LogStep) -> Result<(), ConsumerStop> {
-        self.queue_step((incoming, Some(step)), None, Vec::new()).await
+        self.queue_step(incoming, Some(step), None, Vec::new()).await
     }
 }

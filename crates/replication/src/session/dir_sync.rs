@@ -201,7 +201,7 @@ impl Session {
         let (mut is_first, mut passes) = (true, 1);
         loop {
             (reading.defers, reading.has_deferred) = (passes == 1, false);
-            let taken = self.take_page(provider, (&place.cookie, &mut reading), &mut matching);
+            let taken = self.take_page(provider, &place.cookie, &mut reading, &mut matching);
             let (page, last) = taken.await?;
             self.tell_left_out(&mut reading.left_out);
             if self.consumer.has_displaced().await? || reading.has_deferred {
@@ -232,7 +232,8 @@ impl Session {
     async fn take_page(
         &mut self,
         provider: &Provider<'_>,
-        (cookie, reading): (&[u8], &mut Reading),
+        cookie: &[u8],
+        reading: &mut Reading,
         matching: &mut Option<Matching<'_>>,
     ) -> Result<(Page, Incoming), Failure> {
         let mut stream = provider.changes(cookie)?;

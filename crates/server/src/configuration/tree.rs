@@ -200,9 +200,9 @@ fn unwritten(error: &olc::FolderError) -> OperationError {
     OperationError::new(ResultCode::OTHER, "the configuration could not be written")
 }
 
-fn of_entry((uuid, csn, entry): &(String, Option<Csn>, Entry)) -> olc::ReplicaEntry {
+fn of_entry(uuid: &str, csn: Option<Csn>, entry: &Entry) -> olc::ReplicaEntry {
     olc::ReplicaEntry {
-        uuid: uuid.clone(),
+        uuid: uuid.to_owned(),
         csn: csn.map(Csn::text),
         entry: entry.clone(),
     }
@@ -356,7 +356,11 @@ impl InMemoryTree for ConfigTree {
     fn replicate(&self, replica: &TreeReplica<'_>, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
         let tree = self.tree(by.configuration);
         let sent = olc::Replica {
-            entries: replica.entries.iter().map(of_entry).collect(),
+            entries: replica
+                .entries
+                .iter()
+                .map(|(uuid, csn, entry)| of_entry(uuid, *csn, entry))
+                .collect(),
             gone: replica.gone.clone(),
             present: replica.present.clone(),
         };

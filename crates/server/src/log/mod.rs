@@ -316,7 +316,7 @@ impl Log {
         let to_syslog = mask & shared.to_syslog.load(Ordering::Relaxed) != 0;
         let to_file = mask & shared.to_file.load(Ordering::Relaxed) != 0;
         if to_syslog || to_file {
-            shared.queue.push(now, level, (to_syslog, to_file), text);
+            shared.queue.push(now, level, to_syslog, to_file, text);
         }
     }
 }

@@ -59,7 +59,7 @@ impl Writer {
 
 impl Queue {
     /// Copies a line into the buffer, or counts it when the buffer is full.
-    pub(super) fn push(&self, time: WallTime, level: &'static str, (to_syslog, to_file): (bool, bool), text: &str) {
+    pub(super) fn push(&self, time: WallTime, level: &'static str, to_syslog: bool, to_file: bool, text: &str) {
         let mut lines = lock(&self.lines);
         if lines.text.len() + text.len() > MAX_WAITING_BYTES || lines.heads.len() >= MAX_WAITING_LINES {
             lines.lost += 1;
@@ -204,7 +204,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         let queue = Arc::<Queue>::default();
-        let push = |text: &str| queue.push(WallTime::from_unix_micros(0), "any", (false, true), text);
+        let push = |text: &str| queue.push(WallTime::from_unix_micros(0), "any", false, true, text);
         push("before the start");
         let writer = Writer::start(&queue, None, Some(log_file(&path))).unwrap();
         for number in 0..999 {
@@ -221,7 +221,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (before, after) = (folder.path().join("before"), folder.path().join("after"));
         let queue = Arc::<Queue>::default();
-        let push = |text: &str| queue.push(WallTime::from_unix_micros(0), "any", (false, true), text);
+        let push = |text: &str| queue.push(WallTime::from_unix_micros(0), "any", false, true, text);
         let writer = Writer::start(&queue, None, Some(log_file(&before))).unwrap();
         push("one");
         queue.replace_file(Some(log_file(&after)));
@@ -239,7 +239,7 @@ mod tests {
         let queue = Arc::<Queue>::default();
         let long = "x".repeat(MAX_WAITING_BYTES / 2 + 1);
         for _ in 0..4 {
-            queue.push(WallTime::from_unix_micros(0), "any", (false, true), &long);
+            queue.push(WallTime::from_unix_micros(0), "any", false, true, &long);
         }
         drop(Writer::start(&queue, None, Some(log_file(&path))).unwrap());
         let text = std::fs::read_to_string(&path).unwrap();

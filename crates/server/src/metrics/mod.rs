@@ -101,7 +101,8 @@ impl Source {
         pool: Arc<Pool>,
         started: WallTime,
         max_descriptors: u64,
-        (replication, failed): (Arc<Replication>, FailedParts),
+        replication: Arc<Replication>,
+        failed: FailedParts,
     ) -> Self {
         Self {
             directory,

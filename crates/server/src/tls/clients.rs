@@ -38,8 +38,13 @@ impl Clients {
             ClientCrlCheck::Peer => Revocation::Own,
             ClientCrlCheck::All => Revocation::All,
         };
-        let lists = (revocation, &material.revocations[..]);
-        let trust = Trust::new(PeerRole::Client, &material.authorities, lists, settings.is_strict);
+        let trust = Trust::new(
+            PeerRole::Client,
+            &material.authorities,
+            revocation,
+            &material.revocations,
+            settings.is_strict,
+        );
         let trust = match trust {
             Ok(trust) => Ok(trust),
             Err(TrustError::NoAuthority) => {

@@ -101,9 +101,9 @@ fn configuration(kind: Kind) -> LoadedConfiguration {
 }
 
 /// Starts a server that was started so often before.
-fn open(kind: Kind, place: (TempDir, ManualClock), (id, starts): (u16, u64)) -> Site {
+fn open(kind: Kind, (folder, clock): (TempDir, ManualClock), (id, starts): (u16, u64)) -> Site {
     let seed = u64::from(id) + starts * 1_000;
-    Site::open_parsed(configuration(kind), place, (id, seed), ironbark_overlays::make)
+    Site::open_parsed(configuration(kind), folder, clock, id, seed, ironbark_overlays::make)
 }
 
 /// A server.

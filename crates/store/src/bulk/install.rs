@@ -53,7 +53,8 @@ impl BulkBuilder {
     pub fn install(
         mut self,
         database: &Database,
-        (vector, greatest): (&ContextVector, &ContextVector),
+        vector: &ContextVector,
+        greatest: &ContextVector,
         gone: &[([u8; 16], Csn)],
     ) -> Result<u64, StoreError> {
         self.refuse_missing()?;
@@ -62,7 +63,7 @@ impl BulkBuilder {
         let Some(built) = self.database.take() else {
             return Err(StoreError::Format("the bulk build is over".into()));
         };
-        take_over(database, &built, (vector, greatest), gone).map_err(room_checked)
+        take_over(database, &built, vector, greatest, gone).map_err(room_checked)
     }
 }
 
@@ -89,7 +90,8 @@ fn refuse_if_touched(tables: &Tables, txn: &heed::RoTxn<'_>) -> Result<(), Store
 fn take_over(
     database: &Database,
     built: &Database,
-    csns: (&ContextVector, &ContextVector),
+    vector: &ContextVector,
+    greatest: &ContextVector,
     gone: &[([u8; 16], Csn)],
 ) -> Result<u64, StoreError> {
     // The order of the locks is that of a write transaction.
@@ -122,7 +124,7 @@ fn take_over(
     }
     let structure = tables.number(&txn, MetaRow::StructureVersion)?;
     tables.put_number(&mut txn, MetaRow::StructureVersion, structure + 1)?;
-    let sequence = begin_log_anew(tables, &mut txn, csns)?;
+    let sequence = begin_log_anew(tables, &mut txn, vector, greatest)?;
     if let Some(log) = &tables.log {
         for (uuid, csn) in gone {
             log.tombstones.put(&mut txn, uuid, &tombstone(*csn, sequence))?;
@@ -138,7 +140,8 @@ fn take_over(
 fn begin_log_anew(
     tables: &Tables,
     txn: &mut RwTxn<'_>,
-    (vector, greatest): (&ContextVector, &ContextVector),
+    vector: &ContextVector,
+    greatest: &ContextVector,
 ) -> Result<u64, StoreError> {
     let sequence = tables.number(txn, MetaRow::Sequence)? + 1;
     tables.put_number(txn, MetaRow::Sequence, sequence)?;

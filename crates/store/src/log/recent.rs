@@ -93,7 +93,8 @@ pub(crate) fn open(
     tables: &Tables,
     log: &LogTables,
     txn: &mut RwTxn<'_>,
-    (next, covers_all): (&ChangeRecord, bool),
+    next: &ChangeRecord,
+    covers_all: bool,
 ) -> Result<OpenRow, StoreError> {
     let KnownRow { row, waiting } = std::mem::take(&mut *known(last_row));
     let Some(found) = Waiting::of(tables, txn)? else {
@@ -102,7 +103,7 @@ pub(crate) fn open(
     let row = if found.is(&waiting) {
         Some(row)
     } else {
-        let read = found.row().and_then(|row| read_row(tables, row));
+        let read = found.row().and_then(|(last, row)| read_row(tables, last, row));
         read.ok().and_then(|found| OpenRow::read(found.last, &found.row))
     };
     match row {

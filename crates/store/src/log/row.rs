@@ -221,10 +221,7 @@ pub(crate) struct NumberedRow<'r> {
 }
 
 /// Reads a row as it is stored, with its number.
-pub(crate) fn read_row<'r>(
-    tables: &Tables,
-    (last, mut row): (u64, Cow<'r, [u8]>),
-) -> Result<NumberedRow<'r>, StoreError> {
+pub(crate) fn read_row<'r>(tables: &Tables, last: u64, mut row: Cow<'r, [u8]>) -> Result<NumberedRow<'r>, StoreError> {
     let octets = row.len() as u64;
     let mut read = || {
         let length = tables.unseal(last, &row)?.len();

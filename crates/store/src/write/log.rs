@@ -421,12 +421,12 @@ impl WriteTransaction<'_> {
             return Ok(());
         }
         match self.tables().log {
-            Some(log) => self.append(&log, (record, covers_all)),
+            Some(log) => self.append(&log, record, covers_all),
             None => Ok(()),
         }
     }
 
-    fn append(&mut self, log: &LogTables, (record, covers_all): (&ChangeRecord, bool)) -> Result<(), StoreError> {
+    fn append(&mut self, log: &LogTables, record: &ChangeRecord, covers_all: bool) -> Result<(), StoreError> {
         let sequence = record.position.sequence;
         self.logged.first.get_or_insert(sequence);
         let mut row = match self.logged.row.take() {
@@ -436,7 +436,8 @@ impl WriteTransaction<'_> {
                 self.tables(),
                 log,
                 &mut self.txn,
-                (record, covers_all),
+                record,
+                covers_all,
             )?,
         };
         row.push(record, covers_all);

@@ -77,7 +77,8 @@ impl Trust {
     pub fn new(
         peer: PeerRole,
         authorities: &[CertificateDer<'_>],
-        (revocation, lists): (Revocation, &[CertificateRevocationListDer<'_>]),
+        revocation: Revocation,
+        lists: &[CertificateRevocationListDer<'_>],
         is_strict: bool,
     ) -> Result<Self, TrustError> {
         let store = new_store()?;

@@ -226,7 +226,7 @@ impl Comparison {
         }
         if let Some((first, others)) = findings.looked.split_first() {
             for (number, looked) in others.iter().enumerate() {
-                self.tell_of_one(findings, (first, looked), number + 1, names).await?;
+                self.tell_of_one(findings, first, looked, number + 1, names).await?;
             }
         }
         println!("different: {} entries", findings.suspects.len());
@@ -237,7 +237,8 @@ impl Comparison {
     async fn tell_of_one(
         &self,
         findings: &Findings,
-        (first, other): (&Looked, &Looked),
+        first: &Looked,
+        other: &Looked,
         number: usize,
         names: usize,
     ) -> Result<(), String> {

@@ -63,7 +63,9 @@ pub(super) fn indexes(
     view: &View<'_>,
     settings: &DatabaseConfig,
     plan: &Plan,
-    (filter, examined, matched): (&CompiledFilter, u64, u64),
+    filter: &CompiledFilter,
+    examined: u64,
+    matched: u64,
 ) -> String {
     let schema = view.schema();
     let can_have = |term: &Term| {

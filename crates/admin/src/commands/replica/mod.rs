@@ -70,7 +70,7 @@ impl Replica {
                     watch.map(|seconds| Duration::from_secs(seconds.max(1))),
                 );
                 let max_lag = max_lag.map(Duration::from_secs);
-                runtime.block_on(status::run(urls, &settings, (watch, max_lag)))
+                runtime.block_on(status::run(urls, &settings, watch, max_lag))
             }
             ReplicaCommand::ForgetSid { sid, url, base, access } => {
                 runtime.block_on(forget_sid::run(*sid, url, base.as_deref(), &access.settings()?))

@@ -240,7 +240,7 @@ fn open_all(
         if let Some(server) = running {
             return Ok(Opened::Server(server));
         }
-        let made = owner::opening((&[database], Use::Write), "slapadd", || {
+        let made = owner::opening(&[database], Use::Write, "slapadd", || {
             Opened::new(database, chosen.schema(), settings.memory_limit, options.quick)
         });
         made.map_err(|error| format!("slapadd: could not open database: {error}"))

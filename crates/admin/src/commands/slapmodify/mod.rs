@@ -177,7 +177,7 @@ fn open_here(options: &Options, settings: &LoadOptions, chosen: &Chosen) -> Resu
     let server_id = settings.server_id;
     let databases = chosen.databases().map(|(_, database)| database).chain(logs_of(chosen));
     let databases: Vec<_> = databases.collect();
-    let directory = owner::opening((&databases, Use::Write), "slapmodify", || {
+    let directory = owner::opening(&databases, Use::Write, "slapmodify", || {
         Service::open(OpenOptions {
             bare: false,
             configuration: for_tool(chosen, options),

@@ -160,7 +160,7 @@ fn open(settings: &DatabaseConfig, chosen: &Chosen) -> Result<(), String> {
     }
     let mut options = ironbark_directory::open::options(settings);
     options.read_only = true;
-    let opened = owner::opening((&[settings], Use::Read), "slaptest", || {
+    let opened = owner::opening(&[settings], Use::Read, "slaptest", || {
         Database::open(options, chosen.schema().clone())
     });
     opened.map(drop).map_err(|error| error.to_string())

@@ -43,7 +43,7 @@ impl Tree {
         else {
             return Err(unwilling("the entry has a fixed place"));
         };
-        let number = new_number(schema, new_rdn, kind, (&node.naming, node.index().1))?;
+        let number = new_number(schema, new_rdn, kind, &node.naming, node.index().1)?;
         let mut node = parent.children.remove(at);
         stamps.mark_modified(&mut node);
         let siblings = parent.children.iter().enumerate();
@@ -57,7 +57,7 @@ impl Tree {
     }
 }
 
-fn new_number(schema: &Schema, rdn: &Dn, kind: OlcKind, (naming, rest): (&str, &str)) -> Result<i64, ChangeError> {
+fn new_number(schema: &Schema, rdn: &Dn, kind: OlcKind, naming: &str, rest: &str) -> Result<i64, ChangeError> {
     let violation = || ChangeError::new(ResultCode::NAMING_VIOLATION, "only the number of the RDN can change");
     let assertions = rdn.leaf_assertions(schema);
     let [(description, value)] = assertions.as_slice() else {

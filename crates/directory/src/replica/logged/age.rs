@@ -53,7 +53,7 @@ impl Age {
         let merges = mapping.multi_provider && mapping.merges_values;
         Ok(match (held, &logged.base) {
             (Some(held), Some(base)) => {
-                let own = Own::of(execution, change, (uuid, &ReadRecent::of(base)))?;
+                let own = Own::of(execution, change, uuid, &ReadRecent::of(base))?;
                 if own.had_more && held >= csn {
                     Err(OutcomeKind::Older)
                 } else {
@@ -69,7 +69,7 @@ impl Age {
             // `entryCSN` does not say by which change the entry has its place.
             (Some(held), _) if held >= csn || is_settled => {
                 execution.show_changes()?;
-                match newer_than(execution.view(), execution.schema(), uuid, (csn, told))? {
+                match newer_than(execution.view(), execution.schema(), uuid, csn, told)? {
                     // The entry may have this CSN since it came as a whole, and what was done follows.
                     Some(newer) if newer.is_complete || held > csn || is_settled => Ok(Self::Older(held, newer)),
                     _ => Err(OutcomeKind::Same),

@@ -45,7 +45,8 @@ use crate::{
 pub(in crate::replica) fn run(
     execution: &mut Execution<'_, '_>,
     change: &Replicated,
-    (logged, standing): (&ReadLogged, Standing),
+    logged: &ReadLogged,
+    standing: Standing,
     aftermath: &mut Aftermath,
 ) -> Result<ReplicaOutcome, OperationError> {
     let csn = match change.csn {
@@ -94,7 +95,7 @@ pub(in crate::replica) fn run(
         ReadOperation::Modify(modifications) => applied.modify(execution, modifications),
         ReadOperation::Rename(rename) => applied.rename(execution, rename, aftermath),
         ReadOperation::Revise(modifications) => applied.revise(execution, modifications, aftermath),
-        ReadOperation::Settle(revision, told) => applied.settle(execution, (*revision, told), aftermath),
+        ReadOperation::Settle(revision, told) => applied.settle(execution, *revision, told, aftermath),
     }?;
     if let Some(base) = &logged.base {
         execution.keep_base_of(before, uuid, base);
@@ -156,7 +157,7 @@ impl ReadLogged {
             // The delete is final, and whoever has the change is told of it by the log.
             if let Some((deleted, _)) = deleted {
                 if change.mapping.multi_provider {
-                    conflict::note_deleted(execution, self.dn.pretty(), uuid, (Some(deleted), change.csn));
+                    conflict::note_deleted(execution, self.dn.pretty(), uuid, Some(deleted), change.csn);
                 }
                 return Ok(OutcomeKind::Tombstoned.into());
             }
@@ -220,7 +221,7 @@ impl Logged<'_> {
         let name = execution.view().dn(self.id)?;
         // Its own followers must decide as this server did.
         execution.note_requested(|execution| of_modifications(execution.schema(), name.pretty(), modifications));
-        change_values(execution, &name, (plan.changes, &plan.before))?;
+        change_values(execution, &name, plan.changes, &plan.before)?;
         Ok(OutcomeKind::Modified.of(self.id))
     }
 
@@ -351,7 +352,8 @@ impl Logged<'_> {
     fn settle(
         &self,
         execution: &mut Execution<'_, '_>,
-        (revision, told): (Csn, &Told),
+        revision: Csn,
+        told: &Told,
         aftermath: &mut Aftermath,
     ) -> Result<ReplicaOutcome, OperationError> {
         let (is_renamed, is_contained) = match &self.age {
@@ -423,9 +425,9 @@ impl Logged<'_> {
                 placed.note(execution);
                 let current = execution.view().dn(self.id)?;
                 let number = execution.record().effects.len();
-                change_values(execution, &current, (plan.changes, &plan.before))?;
+                change_values(execution, &current, plan.changes, &plan.before)?;
                 let attributes = placing::stored_attributes(execution, self.id)?;
-                let id = moves.rebuild(execution, self.id, (to, attributes), 0)?;
+                let id = moves.rebuild(execution, self.id, to, attributes, 0)?;
                 placed.keep(execution, number, id)?;
                 OutcomeKind::Renamed.of(id)
             }

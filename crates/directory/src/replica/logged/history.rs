@@ -52,7 +52,8 @@ pub(super) fn newer_than(
     view: View<'_>,
     schema: &Schema,
     uuid: [u8; 16],
-    (csn, told): (Csn, Csn),
+    csn: Csn,
+    told: Csn,
 ) -> Result<Option<Newer>, StoreError> {
     let mut search = Search {
         schema,

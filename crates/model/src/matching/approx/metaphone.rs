@@ -29,7 +29,7 @@ pub(super) fn code(text: impl Iterator<Item = u8>, out: &mut Vec<u8>) {
         let sign = if at - 1 == first && is_vowel(letter) {
             letter
         } else {
-            word.sign(at - 1, first, (before, letter, next))
+            word.sign(at - 1, first, before, letter, next)
         };
         out.extend((sign != SILENT).then_some(sign));
         if letter == b'X' && out.len() < end {
@@ -96,7 +96,7 @@ impl Word {
     }
 
     /// The sign of the letter at a place. The letter is not a vowel at the beginning of the word.
-    fn sign(&self, at: usize, first: usize, (before, letter, next): (u8, u8, u8)) -> u8 {
+    fn sign(&self, at: usize, first: usize, before: u8, letter: u8, next: u8) -> u8 {
         let behind_next = self.letter(at + 2);
         match letter {
             b'F' | b'J' | b'L' | b'M' | b'N' | b'R' => letter,
@@ -104,10 +104,10 @@ impl Word {
             b'V' => b'F',
             b'Z' => b'S',
             b'B' if at + 1 == self.length && before != b'M' => b'B',
-            b'C' => sign_of_c(at == first, (before, next, behind_next)),
+            b'C' => sign_of_c(at == first, before, next, behind_next),
             b'D' if next == b'G' && is_front_vowel(behind_next) => b'J',
             b'D' => b'T',
-            b'G' => self.sign_of_g(at, (before, next, behind_next)),
+            b'G' => self.sign_of_g(at, before, next, behind_next),
             b'H' if !matches!(before, b'C' | b'G' | b'P' | b'S' | b'T') && (!is_vowel(before) || is_vowel(next)) => {
                 b'H'
             }
@@ -124,7 +124,7 @@ impl Word {
         }
     }
 
-    fn sign_of_g(&self, at: usize, (before, next, behind_next): (u8, u8, u8)) -> u8 {
+    fn sign_of_g(&self, at: usize, before: u8, next: u8, behind_next: u8) -> u8 {
         let silent = (next == b'J' && !is_vowel(behind_next))
             || (next == b'N' && behind_next == b'E' && self.letter(at + 3) == b'D')
             || (before == b'D' && is_front_vowel(next));
@@ -136,7 +136,7 @@ impl Word {
     }
 }
 
-fn sign_of_c(is_first: bool, (before, next, behind_next): (u8, u8, u8)) -> u8 {
+fn sign_of_c(is_first: bool, before: u8, next: u8, behind_next: u8) -> u8 {
     match next {
         b'E' | b'I' | b'Y' if before == b'S' => SILENT,
         b'I' if behind_next == b'A' => b'X',

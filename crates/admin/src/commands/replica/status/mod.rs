@@ -42,7 +42,8 @@ struct State {
 pub(super) async fn run(
     urls: &[String],
     settings: &ConnectSettings,
-    (watch, max_lag): (Option<Duration>, Option<Duration>),
+    watch: Option<Duration>,
+    max_lag: Option<Duration>,
 ) -> Result<(), String> {
     let is_terminal = io::stdout().is_terminal();
     loop {
