@@ -26,7 +26,7 @@ pub use error::{LdifError, LdifErrorKind};
 pub use line::{Item, LdifLine, LdifValue, RecordLines, Start};
 pub use reader::{LdifReader, Limits};
 pub use record::{Attributes, LdifChange, LdifControl, LdifRecord, ModSpec, ModifyKind, RecordKind};
-pub use resolver::{FileResolver, NoFiles, Resolver};
+pub use resolver::{FileResolver, NoFiles, ResolveError, Resolver};
 pub use writer::{LdifWriter, Wrap, needs_base64};
 
 /// The Base64 text of a value.

@@ -52,7 +52,7 @@ pub struct LdifReader<'r, V> {
 
 impl<V> std::fmt::Debug for LdifReader<'_, V> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reader")
+        f.debug_struct("LdifReader")
             .field("depth", &self.sources.len())
             .field("limits", &self.limits)
             .finish_non_exhaustive()
@@ -116,10 +116,10 @@ impl<'r, V: Resolver> LdifReader<'r, V> {
                 return Err(bad(LdifErrorKind::IncludeTooDeep(self.limits.max_include_depth)));
             }
             let url = String::from_utf8_lossy(url).into_owned();
-            let input = self.resolver.open(&url).map_err(|reason| {
+            let input = self.resolver.open(&url).map_err(|error| {
                 bad(LdifErrorKind::BadUrl {
                     url: url.clone(),
-                    reason,
+                    reason: error.to_string(),
                 })
             })?;
             let (line, offset) = (lines.line(), lines.offset());

@@ -182,9 +182,10 @@ impl<'b> Body<'_, 'b, '_> {
 
     fn fetch(&mut self, url: &[u8], line: LdifLine<'_>) -> Result<Vec<u8>, LdifError> {
         let url = String::from_utf8_lossy(url).into_owned();
-        self.resolver
-            .value(&url)
-            .map_err(|reason| LdifError::at(line.number, line.offset, LdifErrorKind::BadUrl { url, reason }))
+        self.resolver.value(&url).map_err(|error| {
+            let reason = error.to_string();
+            LdifError::at(line.number, line.offset, LdifErrorKind::BadUrl { url, reason })
+        })
     }
 
     fn attributes(&mut self, first: Option<LdifLine<'_>>) -> Result<Attributes, LdifError> {

@@ -41,17 +41,17 @@ fn change(record: LdifRecord) -> LdifChange {
 struct Memory;
 
 impl Resolver for Memory {
-    fn value(&mut self, url: &str) -> Result<Vec<u8>, String> {
+    fn value(&mut self, url: &str) -> Result<Vec<u8>, ResolveError> {
         url.strip_prefix("file://")
             .map(|path| path.as_bytes().to_vec())
-            .ok_or_else(|| "no file".into())
+            .ok_or_else(|| std::io::Error::other("no file").into())
     }
-    fn open(&mut self, url: &str) -> Result<Box<dyn std::io::BufRead>, String> {
+    fn open(&mut self, url: &str) -> Result<Box<dyn std::io::BufRead>, ResolveError> {
         let text: &'static str = match url {
             "file:///one" => "dn: cn=included\ncn: included\n",
             "file:///bad" => "dn: cn=x\ncn: x\n\nnonsense\n",
             "file:///loop" => "include: file:///loop\n",
-            _ => return Err("no such file".into()),
+            _ => return Err(std::io::Error::other("no such file").into()),
         };
         Ok(Box::new(Cursor::new(text)))
     }

@@ -17,4 +17,5 @@ pub mod result;
 pub mod steps;
 pub mod target;
 pub mod wire;
+pub mod word;
 pub mod workload;

@@ -39,6 +39,17 @@ pub enum Unit {
     Entries,
 }
 
+/// Why a file is not taken for a stored result.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ResultFileError {
+    /// It is not JSON, or not that of a result.
+    #[error("this is no result of `ironbark load`, as -o writes it")]
+    NoResult,
+    /// Another version of the program wrote it.
+    #[error("format {0} of results is not known")]
+    UnknownFormat(u32),
+}
+
 /// The machine of the server or of the load generator.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct HostMachine {
@@ -202,11 +213,11 @@ impl RunResult {
     ///
     /// # Errors
     /// The text is not JSON, is not a result, or has another format.
-    pub fn read(text: &[u8]) -> Result<Self, String> {
+    pub fn read(text: &[u8]) -> Result<Self, ResultFileError> {
         let result = serde_json::from_slice(text);
-        let result: Self = result.map_err(|_| "this is no result of `ironbark load`, as -o writes it".to_owned())?;
+        let result: Self = result.map_err(|_| ResultFileError::NoResult)?;
         if result.format != FORMAT {
-            return Err(format!("format {} of results is not known", result.format));
+            return Err(ResultFileError::UnknownFormat(result.format));
         }
         Ok(result)
     }
@@ -354,8 +365,8 @@ pub(crate) mod tests {
         result.format = 2;
         let mut text = Vec::new();
         result.write(&mut text).unwrap();
-        assert!(RunResult::read(&text).unwrap_err().contains("format 2"));
-        assert!(RunResult::read(b"{}").unwrap_err().contains("no result"));
+        assert!(RunResult::read(&text).unwrap_err().to_string().contains("format 2"));
+        assert!(RunResult::read(b"{}").unwrap_err().to_string().contains("no result"));
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub trait BoundStream: Read + Write + AsRawFd + Send {}
 impl<T: Read + Write + AsRawFd + Send> BoundStream for T {}
 
 /// Makes a connection, or says why there is none.
-type Connect = dyn Fn() -> Result<Box<dyn BoundStream>, String> + Send + Sync;
+type Connect = dyn Fn() -> Result<Box<dyn BoundStream>, ConnectFailure> + Send + Sync;
 
 /// A server, and how its clients connect.
 #[derive(Clone)]
@@ -34,7 +34,12 @@ pub struct SimpleCredentials {
     pub password: Vec<u8>,
 }
 
-/// Why there is no connection.
+/// What the connecting side says: why there is no connection.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ConnectFailure(pub String);
+
+/// A target to which there is no connection.
 #[derive(Debug, thiserror::Error)]
 #[error("{url}: {reason}")]
 pub struct TargetError {
@@ -46,7 +51,7 @@ pub struct TargetError {
 
 impl fmt::Debug for SimpleCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credentials")
+        f.debug_struct("SimpleCredentials")
             .field("dn", &self.dn)
             .finish_non_exhaustive()
     }
@@ -62,7 +67,7 @@ impl Target {
     /// A target. `url` is shown, and has no password.
     pub fn new(
         url: impl Into<String>,
-        connect: impl Fn() -> Result<Box<dyn BoundStream>, String> + Send + Sync + 'static,
+        connect: impl Fn() -> Result<Box<dyn BoundStream>, ConnectFailure> + Send + Sync + 'static,
     ) -> Self {
         Self {
             url: url.into(),
@@ -80,9 +85,9 @@ impl Target {
     /// # Errors
     /// There is none.
     pub(crate) fn connect(&self) -> Result<Box<dyn BoundStream>, TargetError> {
-        (self.connect)().map_err(|reason| TargetError {
+        (self.connect)().map_err(|failure| TargetError {
             url: self.url.clone(),
-            reason,
+            reason: failure.to_string(),
         })
     }
 }

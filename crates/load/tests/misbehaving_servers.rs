@@ -11,7 +11,7 @@ use std::{
 use ironbark_load::{
     engine::{self, Arrival, Measurement},
     result::Point,
-    target::Target,
+    target::{ConnectFailure, Target},
     workload::{Replay, Scan, Workload},
 };
 
@@ -31,8 +31,10 @@ fn measured_with(
     thread::scope(|scope| {
         let server = scope.spawn(move || serve(listener.accept().unwrap().0));
         let target = Target::new("misbehaving", move || {
-            let stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
-            stream.set_nonblocking(true).map_err(|error| error.to_string())?;
+            let stream = TcpStream::connect(address).map_err(|error| ConnectFailure(error.to_string()))?;
+            stream
+                .set_nonblocking(true)
+                .map_err(|error| ConnectFailure(error.to_string()))?;
             Ok(Box::new(stream))
         });
         let point = engine::run(workload, plan, &target, &mut |_| {}).unwrap();

@@ -18,6 +18,7 @@ mod zimbra;
 
 use self::ldif::Ldif;
 use self::suffix::Suffix;
+use crate::word::UnknownWord;
 use ironbark_ldif::{LdifReader, LdifRecord, NoFiles, RecordKind};
 use std::io::{self, Write};
 use std::str::FromStr;
@@ -68,12 +69,12 @@ impl DataSetKind {
 }
 
 impl FromStr for DataSetKind {
-    type Err = String;
+    type Err = UnknownWord;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
         Self::ALL.into_iter().find(|kind| kind.name() == text).ok_or_else(|| {
             let known: Vec<&str> = Self::ALL.iter().map(|kind| kind.name()).collect();
-            format!("unknown data set `{text}`; known are {}", known.join(", "))
+            UnknownWord::new("data set", text, known.join(", "))
         })
     }
 }

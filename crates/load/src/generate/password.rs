@@ -2,6 +2,7 @@
 
 use super::ldif::push_base64;
 use super::random::Random;
+use crate::word::UnknownWord;
 use sha1::{Digest, Sha1};
 use std::str::FromStr;
 
@@ -18,16 +19,14 @@ pub enum PasswordStorage {
 }
 
 impl FromStr for PasswordStorage {
-    type Err = String;
+    type Err = UnknownWord;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
         match text {
             "usual" => Ok(Self::Usual),
             "ssha" => Ok(Self::Ssha),
             "plain" => Ok(Self::Plain),
-            _ => Err(format!(
-                "unknown form of passwords `{text}`; known are usual, ssha, plain"
-            )),
+            _ => Err(UnknownWord::new("form of passwords", text, "usual, ssha, plain")),
         }
     }
 }

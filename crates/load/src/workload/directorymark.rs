@@ -1,5 +1,6 @@
 //! The DirectoryMark scenarios: messaging, addressing, mixed, and loading over the protocol.
 
+use crate::word::UnknownWord;
 use std::{
     str::FromStr,
     sync::{
@@ -302,12 +303,12 @@ impl Mix {
 }
 
 impl FromStr for Mix {
-    type Err = String;
+    type Err = UnknownWord;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
         let all = [Self::Messaging, Self::Addressing, Self::Mixed];
         let found = all.into_iter().find(|mix| mix.name() == text);
-        found.ok_or_else(|| format!("unknown scenario `{text}`; known are messaging, addressing, mixed"))
+        found.ok_or_else(|| UnknownWord::new("scenario", text, "messaging, addressing, mixed"))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Searches with given filters, or with filters made from a data set: substrings, ranges, AND and OR.
 
+use crate::word::UnknownWord;
 use std::{str::FromStr, sync::Arc};
 
 use ironbark_ldap_proto::Filter;
@@ -213,9 +214,9 @@ impl FilterMix {
 }
 
 impl FromStr for FilterMix {
-    type Err = String;
+    type Err = UnknownWord;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
         match text {
             "substring" => Ok(Self::Substring),
             "range" => Ok(Self::Range),
@@ -224,7 +225,8 @@ impl FromStr for FilterMix {
                 let terms = text.strip_prefix("or-").and_then(|terms| terms.parse().ok());
                 let terms = terms.filter(|terms| (1..=MOST_TERMS).contains(terms));
                 terms.map(Self::Or).ok_or_else(|| {
-                    format!("unknown filters `{text}`; known are substring, range, and, or-N with N up to {MOST_TERMS}")
+                    let known = format!("substring, range, and, or-N with N up to {MOST_TERMS}");
+                    UnknownWord::new("filters", text, known)
                 })
             }
         }

@@ -1,5 +1,6 @@
 //! The basic operations, one at a time, on the names of a data set in sequential or random order: the telco table.
 
+use crate::word::UnknownWord;
 use std::{
     str::FromStr,
     sync::{
@@ -254,25 +255,25 @@ impl OperationKind {
 }
 
 impl FromStr for OperationKind {
-    type Err = String;
+    type Err = UnknownWord;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
         let found = Self::ALL.into_iter().find(|operation| operation.name() == text);
         found.ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
-            format!("unknown operation `{text}`; known are {names}")
+            UnknownWord::new("operation", text, names)
         })
     }
 }
 
 impl FromStr for EntryOrder {
-    type Err = String;
+    type Err = UnknownWord;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
         match text {
             "sequential" => Ok(Self::Sequential),
             "random" => Ok(Self::Random),
-            _ => Err(format!("unknown order `{text}`; known are sequential, random")),
+            _ => Err(UnknownWord::new("order", text, "sequential, random")),
         }
     }
 }

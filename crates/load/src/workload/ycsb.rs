@@ -1,6 +1,7 @@
 //! Key-value workloads as YCSB defines them, on records of 4,000 bytes. A read is a search of one entry by its name. An
 //! update replaces one of its ten fields. A scan is an initial substring of keys.
 
+use crate::word::UnknownWord;
 use std::{str::FromStr, sync::Arc};
 
 use ironbark_ldap_proto::ModifyOperation;
@@ -227,12 +228,12 @@ impl YcsbMix {
 }
 
 impl FromStr for YcsbMix {
-    type Err = String;
+    type Err = UnknownWord;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
         let all = [Self::A, Self::B, Self::C, Self::D, Self::E, Self::F, Self::EightyTwenty];
         let found = all.into_iter().find(|mix| mix.name().eq_ignore_ascii_case(text));
-        found.ok_or_else(|| format!("unknown workload `{text}`; known are a, b, c, d, e, f, 80-20"))
+        found.ok_or_else(|| UnknownWord::new("workload", text, "a, b, c, d, e, f, 80-20"))
     }
 }
 

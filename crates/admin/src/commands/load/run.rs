@@ -16,7 +16,7 @@ use ironbark_load::{
     machine,
     result::{self, Point, RunResult},
     steps::{self, Steps},
-    target::{BoundStream, SimpleCredentials, Target},
+    target::{BoundStream, ConnectFailure, SimpleCredentials, Target},
     workload::Workload,
 };
 use ironbark_runtime::{Clock, MonotonicTime, UtcTime, process::raise_open_files_limit};
@@ -297,7 +297,7 @@ fn target(shown: String, settings: ConnectSettings) -> Result<Target, Failure> {
     Ok(Target::new(shown, move || {
         let runtime = runtime.lock().unwrap_or_else(PoisonError::into_inner);
         let stream = runtime.block_on(Client::connect_raw(&settings));
-        let stream = stream.map_err(|error| error.to_string())?;
+        let stream = stream.map_err(|error| ConnectFailure(error.to_string()))?;
         Ok(Box::new(stream) as Box<dyn BoundStream>)
     }))
 }

@@ -5,7 +5,7 @@ use super::{
         AttributeType, AttributeTypeDefinition, Schema, TypeNumber, Usage, definition::Common, name_index::NameIndex,
     },
     duplicates::{Strictness, same_attribute_type},
-    refusals::{Refusals, expand, published},
+    refusals::{RefusalReason, Refusals, expand, published},
     register::{Element, Identity, element, register},
 };
 use crate::{
@@ -133,7 +133,7 @@ enum Outcome {
     /// Built before, or its superior is not built yet.
     Waiting,
     Built(Box<AttributeType>),
-    Refused(String),
+    Refused(RefusalReason),
 }
 
 /// Builds the type at `position` if its superior is built.
@@ -144,7 +144,7 @@ fn attempt(schema: &Schema, slots: &[Slot], position: usize, base: usize, built_
     let mut superior = None;
     if let Some(name) = &slot.pending.entry.definition.superior {
         let Some(number) = type_number(schema, name) else {
-            return Outcome::Refused(format!("AttributeType not found: \"{name}\""));
+            return Outcome::Refused(RefusalReason::UnknownAttributeType(name.clone()));
         };
         let number = number as usize;
         let known = schema.attribute_types.get(number);
@@ -166,24 +166,21 @@ fn build(
     number: TypeNumber,
     superior: Option<&AttributeType>,
     built_in: bool,
-) -> Result<AttributeType, String> {
+) -> Result<AttributeType, RefusalReason> {
     let definition = &slot.pending.entry.definition;
     if let Some(superior) = superior {
         if superior.usage != definition.usage {
-            return Err(format!(
-                "AttributeType inappropriate USAGE: differs from that of \"{}\"",
-                superior.name()
-            ));
+            return Err(RefusalReason::UsageOfSuperior(superior.name().into()));
         }
         if superior.collective && !definition.collective {
-            return Err(format!("is not COLLECTIVE unlike its superior \"{}\"", superior.name()));
+            return Err(RefusalReason::NotCollective(superior.name().into()));
         }
     }
     if definition.collective && definition.usage != Usage::UserApplications {
-        return Err("AttributeType inappropriate USAGE: a collective attribute is of userApplications".to_owned());
+        return Err(RefusalReason::CollectiveUsage);
     }
     if definition.collective && definition.single_value {
-        return Err("AttributeType inappropriate USAGE: a collective attribute has many values".to_owned());
+        return Err(RefusalReason::CollectiveSingleValue);
     }
     let syntax = syntax_of(schema, definition, superior)?;
     let equality = rule(definition.equality.as_deref(), RuleKind::Equality, Some(syntax))?;
@@ -192,10 +189,7 @@ fn build(
     let equality = equality.or(superior.and_then(|superior| superior.equality));
     let ordering = ordering.or(superior.and_then(|superior| superior.ordering));
     if let (Some(ordering), None) = (ordering, equality) {
-        return Err(format!(
-            "AttributeType inappropriate matching rule: \"{}\" without EQUALITY",
-            ordering.name
-        ));
+        return Err(RefusalReason::OrderingAlone(ordering.name.into()));
     }
     Ok(AttributeType {
         number,
@@ -232,31 +226,35 @@ fn syntax_of(
     schema: &Schema,
     definition: &AttributeTypeDefinition,
     superior: Option<&AttributeType>,
-) -> Result<&'static Syntax, String> {
+) -> Result<&'static Syntax, RefusalReason> {
     match (&definition.syntax, superior) {
         (Some(oid), _) => {
             let Some(numeric) = expand(schema, oid) else {
-                return Err(format!("OID could not be expanded: \"{oid}\""));
+                return Err(RefusalReason::UnknownOid(oid.clone()));
             };
             schema
                 .find_syntax(&numeric)
-                .ok_or_else(|| format!("Syntax not found: \"{oid}\""))
+                .ok_or_else(|| RefusalReason::UnknownSyntax(oid.clone()))
         }
         (None, Some(superior)) => Ok(superior.syntax),
-        (None, None) => Err("AttributeType SYNTAX or SUPerior required".to_owned()),
+        (None, None) => Err(RefusalReason::NoSyntax),
     }
 }
 
 /// Resolves a rule and checks its kind. If a syntax is given, the rule must be made for it.
-fn rule(name: Option<&str>, kind: RuleKind, syntax: Option<&Syntax>) -> Result<Option<&'static MatchingRule>, String> {
+fn rule(
+    name: Option<&str>,
+    kind: RuleKind,
+    syntax: Option<&Syntax>,
+) -> Result<Option<&'static MatchingRule>, RefusalReason> {
     let Some(name) = name else {
         return Ok(None);
     };
     let Some(rule) = matching::find(name.as_bytes()) else {
-        return Err(format!("MatchingRule not found: \"{name}\""));
+        return Err(RefusalReason::UnknownMatchingRule(name.into()));
     };
     if rule.kind != kind || syntax.is_some_and(|syntax| !rule.is_for(syntax)) {
-        return Err(format!("AttributeType inappropriate matching rule: \"{name}\""));
+        return Err(RefusalReason::WrongMatchingRule(name.into()));
     }
     Ok(Some(rule))
 }

@@ -4,7 +4,7 @@ use super::{
     super::{ClassKind, ClassNumber, ContentRule, ContentRuleDefinition, Schema, TypeNumber},
     duplicates::same_content_rule,
     object_classes::{self, attribute_type},
-    refusals::Refusals,
+    refusals::{RefusalReason, Refusals},
 };
 use crate::schema::sourced::Sourced;
 
@@ -18,12 +18,12 @@ pub(super) fn add(schema: &mut Schema, definitions: Vec<Sourced<ContentRuleDefin
     }
 }
 
-fn add_one(schema: &mut Schema, definition: &ContentRuleDefinition) -> Result<(), String> {
+fn add_one(schema: &mut Schema, definition: &ContentRuleDefinition) -> Result<(), RefusalReason> {
     let structural_class = class(schema, &definition.common.oid, ClassKind::Structural)?;
     if let Some(known) = schema.content_rule(structural_class) {
         return match ContentRuleDefinition::parse(&known.definition) {
             Ok(known) if same_content_rule(&known, definition) => Ok(()),
-            _ => Err("inconsistent duplicate of the content rule of this class".to_owned()),
+            _ => Err(RefusalReason::DuplicateContentRule),
         };
     }
     let auxiliary = definition
@@ -31,10 +31,10 @@ fn add_one(schema: &mut Schema, definition: &ContentRuleDefinition) -> Result<()
         .iter()
         .map(|name| class(schema, name, ClassKind::Auxiliary))
         .collect::<Result<Vec<_>, _>>()?;
-    let types = |names: &[Box<str>]| -> Result<Vec<TypeNumber>, String> {
+    let types = |names: &[Box<str>]| -> Result<Vec<TypeNumber>, RefusalReason> {
         names
             .iter()
-            .map(|name| attribute_type(schema, name).ok_or_else(|| format!("AttributeType not found: \"{name}\"")))
+            .map(|name| attribute_type(schema, name).ok_or_else(|| RefusalReason::UnknownAttributeType(name.clone())))
             .collect()
     };
     let rule = ContentRule {
@@ -58,13 +58,13 @@ fn class_oid(schema: &Schema, text: &str) -> String {
     found.map_or_else(|| text.to_owned(), |class| class.oid.to_string())
 }
 
-fn class(schema: &Schema, name: &str, kind: ClassKind) -> Result<ClassNumber, String> {
+fn class(schema: &Schema, name: &str, kind: ClassKind) -> Result<ClassNumber, RefusalReason> {
     let found = object_classes::class(schema, name).and_then(|number| schema.object_classes.get(number.0 as usize));
     let Some(found) = found else {
-        return Err(format!("ObjectClass not found: \"{name}\""));
+        return Err(RefusalReason::UnknownObjectClass(name.into()));
     };
     if found.kind != kind {
-        return Err(format!("ContentRule inappropriate ObjectClass: \"{name}\""));
+        return Err(RefusalReason::WrongObjectClass(name.into()));
     }
     Ok(found.number)
 }

@@ -3,7 +3,7 @@
 use super::{
     super::{Schema, definition::Common, name_index::NameIndex},
     duplicates::Strictness,
-    refusals::{Refusals, expand},
+    refusals::{RefusalReason, Refusals, expand},
 };
 use crate::schema::sourced::Sourced;
 
@@ -69,9 +69,9 @@ fn numbered<E: Element>(
     schema: &mut Schema,
     entry: &Sourced<E::Definition>,
     pending: &[Pending<E::Definition>],
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, RefusalReason> {
     let common = E::common(&entry.definition);
-    let oid = expand(schema, &common.oid).ok_or_else(|| format!("OID could not be expanded: \"{}\"", common.oid))?;
+    let oid = expand(schema, &common.oid).ok_or_else(|| RefusalReason::UnknownOid(common.oid.clone()))?;
     let base = E::elements(schema).len();
     if let Some(number) = E::names(schema).find(oid.as_bytes()) {
         check_duplicate::<E>(schema, number as usize, &entry.definition, pending)?;
@@ -89,8 +89,11 @@ fn numbered<E: Element>(
                 Some(known) => known.identity().oid,
                 None => pending.get(number.wrapping_sub(base)).map_or("", |slot| &slot.oid),
             };
-            let kind = E::KIND;
-            return Err(format!("name \"{name}\" is taken by the {kind} with OID {taken}"));
+            return Err(RefusalReason::NameTaken {
+                name: name.clone(),
+                kind: E::KIND,
+                oid: taken.into(),
+            });
         }
     }
     let number = u32::try_from(base + pending.len()).unwrap_or(u32::MAX);
@@ -122,7 +125,7 @@ fn check_duplicate<E: Element>(
     number: usize,
     new: &E::Definition,
     pending: &[Pending<E::Definition>],
-) -> Result<(), String> {
+) -> Result<(), RefusalReason> {
     let elements = std::mem::take(E::elements(schema));
     let known = elements.get(number);
     let slot = pending.get(number.wrapping_sub(elements.len()));
@@ -145,7 +148,7 @@ fn check_duplicate<E: Element>(
     };
     *E::elements(schema) = elements;
     if !same {
-        return Err(format!("inconsistent duplicate of {} {name}", E::KIND));
+        return Err(RefusalReason::Duplicate { kind: E::KIND, name });
     }
     // A file that defines the element wants it shown.
     E::reveal(schema, number);
