@@ -7,7 +7,7 @@ use ironbark_store::ClusterLogPlace;
 use tokio::task::LocalSet;
 
 use crate::{
-    Overview,
+    ClusterError, Overview,
     etcd::{
         Etcd, Failure,
         json::{Compare, Operation, RangeRequest, Txn},
@@ -38,28 +38,27 @@ pub fn begin(
     place: &ClusterLogPlace,
     replaces: bool,
     now: i64,
-) -> Result<(), String> {
+) -> Result<(), ClusterError> {
     let overview = Overview::of(config, suffix)?;
     if overview.end.is_some() {
         if !replaces {
-            return Err("there is a log in etcd; --replace-log deletes it".to_owned());
+            return Err(ClusterError::HasLog);
         }
         let was_heard = |server: &&crate::ClusterNode| now - server.at <= HEARD_S;
         if let Some(server) = overview.servers.iter().find(was_heard) {
-            return Err(format!(
-                "{} runs, or did {} s ago; stop all servers, and wait for {HEARD_S} s",
-                server.name,
-                now - server.at
-            ));
+            return Err(ClusterError::IsFollowed {
+                name: server.name.clone(),
+                heard_s: now - server.at,
+                wait_s: HEARD_S,
+            });
         }
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = LocalSet::new().block_on(&runtime, replace(config, suffix, place, overview.end));
     match done {
         Ok(true) => Ok(()),
-        Ok(false) => Err("the log has changed meanwhile".to_owned()),
-        Err(failure) => Err(failure.to_string()),
+        Ok(false) => Err(ClusterError::LogChanged),
+        Err(failure) => Err(failure.into()),
     }
 }
 

@@ -24,6 +24,7 @@ mod begin;
 mod copy;
 mod deliver;
 mod entry;
+mod error;
 mod etcd;
 mod freshness;
 mod keys;
@@ -40,6 +41,7 @@ mod trim;
 
 pub use begin::begin;
 pub use copy::Host;
+pub use error::{ClusterError, RenewalError};
 pub use nodes::Nodes;
 pub use overview::{ClusterNode, Member, Overview};
 pub use place::{chain_text, read as read_place, text as place_text};

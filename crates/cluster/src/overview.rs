@@ -7,6 +7,7 @@ use ironbark_store::ClusterLogPlace;
 use tokio::task::LocalSet;
 
 use crate::{
+    ClusterError,
     announce::Announced,
     etcd::{Etcd, Failure, json::RangeRequest},
     keys::Keys,
@@ -25,7 +26,7 @@ pub struct Overview {
     /// Servers that wait for their turn.
     pub waiting: usize,
     /// What each member of etcd says, in the order of the configuration.
-    pub members: Vec<(String, Result<Member, String>)>,
+    pub members: Vec<(String, Result<Member, ClusterError>)>,
     /// The servers, by name. One that is gone stays for a day.
     pub servers: Vec<ClusterNode>,
 }
@@ -67,9 +68,8 @@ impl Overview {
     ///
     /// # Errors
     /// No member answers: why the last one did not.
-    pub fn of(config: &ClusterConfig, suffix: &str) -> Result<Self, String> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| error.to_string())?;
+    pub fn of(config: &ClusterConfig, suffix: &str) -> Result<Self, ClusterError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         LocalSet::new().block_on(&runtime, Self::ask(config, suffix))
     }
 
@@ -78,9 +78,8 @@ impl Overview {
     ///
     /// # Errors
     /// No member answers, or not with a place: why the last one did not.
-    pub fn end(config: &ClusterConfig, suffix: &str) -> Result<Option<ClusterLogPlace>, String> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| error.to_string())?;
+    pub fn end(config: &ClusterConfig, suffix: &str) -> Result<Option<ClusterLogPlace>, ClusterError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         LocalSet::new().block_on(&runtime, async {
             let tail = Keys::of(&config.prefix, suffix).tail;
             let mut etcd = Etcd::new(Arc::new(config.clone()));
@@ -89,17 +88,18 @@ impl Overview {
                 let member = etcd.member();
                 match etcd.range(&RangeRequest::one(&tail)).await {
                     Ok(found) => {
-                        let read = |octets: &[u8]| place::read(octets).ok_or_else(|| format!("{tail} is malformed"));
+                        let read =
+                            |octets: &[u8]| place::read(octets).ok_or_else(|| ClusterError::Malformed(tail.clone()));
                         return found.kvs.first().map(|pair| read(&pair.value.0)).transpose();
                     }
                     Err(failure) => last = format!("{member}: {failure}"),
                 }
             }
-            Err(last)
+            Err(ClusterError::NoAnswer(last))
         })
     }
 
-    async fn ask(config: &ClusterConfig, suffix: &str) -> Result<Self, String> {
+    async fn ask(config: &ClusterConfig, suffix: &str) -> Result<Self, ClusterError> {
         let mut members = Vec::new();
         for endpoint in &config.endpoints {
             let mut alone = config.clone();
@@ -110,7 +110,7 @@ impl Overview {
                 is_leader: status.leader == status.header.member_id && status.leader.0 != 0,
                 in_use: u64::try_from(status.in_use.0).unwrap_or(0),
             });
-            members.push((endpoint.to_string(), member.map_err(|failure| failure.to_string())));
+            members.push((endpoint.to_string(), member.map_err(ClusterError::from)));
         }
         let mut etcd = Etcd::new(Arc::new(config.clone()));
         let mut last = String::new();
@@ -120,7 +120,7 @@ impl Overview {
                 Err(failure) => last = failure.to_string(),
             }
         }
-        Err(last)
+        Err(ClusterError::NoAnswer(last))
     }
 
     async fn read(etcd: &mut Etcd, keys: &Keys) -> Result<Self, Failure> {

@@ -17,6 +17,7 @@ use crate::{
     copy::{Donor, Fetcher, Host},
     deliver::{Stop, deliver},
     entry,
+    error::CopyError,
     etcd::{
         Etcd, Failure, Watch,
         json::{Compare, KeyValue, Number, Octets, RangeRequest, Txn, WatchCreate, Watched, behind},
@@ -121,7 +122,7 @@ impl Session {
 
     /// Gets a copy, and then the session of the new database begins. Or returns when the log has what the database
     /// lacks after all: somebody has mended etcd.
-    async fn copy_or_log(&self, etcd: &mut Etcd, end: ClusterLogPlace) -> Result<(), String> {
+    async fn copy_or_log(&self, etcd: &mut Etcd, end: ClusterLogPlace) -> Result<(), CopyError> {
         let mut copy = std::pin::pin!(self.fetcher().fetch(end));
         loop {
             tokio::select! {

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use ironbark_cluster::{Host, Nodes};
+use ironbark_cluster::{Host, Nodes, RenewalError};
 use ironbark_config::syncrepl::Syncrepl;
 use ironbark_directory::{ChangeLogPlace, CookiePlace, NamingContext, Service, SyncCookie};
 use ironbark_model::{Dn, Schema};
@@ -120,12 +120,13 @@ impl Host for OfCopies {
         Arc::clone(&self.directory.configuration().schema)
     }
 
-    fn renew(&self, folder: &Path, install: Box<dyn FnOnce() -> Result<(), StoreError> + '_>) -> Result<(), String> {
-        let begun = self
-            .directory
-            .begin_renewal(folder)
-            .map_err(|error| error.to_string())?;
-        let renewal = begun.ok_or("the database is no longer served")?;
+    fn renew(
+        &self,
+        folder: &Path,
+        install: Box<dyn FnOnce() -> Result<(), StoreError> + '_>,
+    ) -> Result<(), RenewalError> {
+        let begun = self.directory.begin_renewal(folder)?;
+        let renewal = begun.ok_or(RenewalError::NotServed)?;
         // Consumers and logs let go of it.
         self.configure();
         let is_closed = renewal.is_closed_within(GRACE) || {
@@ -135,11 +136,11 @@ impl Host for OfCopies {
             is_closed
         };
         let installed = if is_closed {
-            install().map_err(|error| error.to_string())
+            install().map_err(RenewalError::from)
         } else {
-            Err("the former database is still in use by an operation that began earlier".to_owned())
+            Err(RenewalError::InUse)
         };
-        let opened = self.directory.end_renewal(&renewal).map_err(|error| error.to_string());
+        let opened = self.directory.end_renewal(&renewal).map_err(RenewalError::from);
         self.configure();
         installed.and(opened)
     }

@@ -19,6 +19,7 @@ use super::{
     wire::{CHUNK, GREETING, SILENCE, greet, send, within},
 };
 use crate::{
+    error::CopyError,
     etcd::{Etcd, Failure, json::RangeRequest},
     membership::Membership,
 };
@@ -75,56 +76,55 @@ impl Donor {
     }
 
     /// Sends a copy, on a thread of its own, which ends when this is dropped.
-    async fn give(&self, database: Arc<Database>, request: Request) -> Result<u64, String> {
+    async fn give(&self, database: Arc<Database>, request: Request) -> Result<u64, CopyError> {
         let (done, end) = oneshot::channel();
         let (_wanted, unwanted) = oneshot::channel::<()>();
         let work = move || {
             let runtime = Builder::new_current_thread().enable_io().enable_time().build();
-            let sent = runtime.map_err(|error| error.to_string()).and_then(|runtime| {
+            let sent = runtime.map_err(CopyError::from).and_then(|runtime| {
                 runtime.block_on(async {
                     tokio::select! {
                         sent = send_copy(&database, &request) => sent,
-                        _ = unwanted => Err("it is no longer wanted".to_owned()),
+                        _ = unwanted => Err(CopyError::NotWanted),
                     }
                 })
             });
             // Nobody may be there to hear it.
             let _ = done.send(sent);
         };
-        spawn_named("copy", work).map_err(|error| error.to_string())?;
-        end.await.unwrap_or_else(|_| Err("the thread has ended".to_owned()))
+        spawn_named("copy", work)?;
+        end.await.unwrap_or_else(|_| Err(CopyError::ThreadEnded))
     }
 }
 
 /// Sends the file of a database. Returns its number of octets.
-async fn send_copy(database: &Arc<Database>, request: &Request) -> Result<u64, String> {
-    let failed = |error: io::Error| error.to_string();
-    let secret = request.secret().ok_or("no secret")?;
+async fn send_copy(database: &Arc<Database>, request: &Request) -> Result<u64, CopyError> {
+    let secret = request.secret().ok_or(CopyError::NoSecret)?;
     let (connector, name) = secure::connector(request.certificate())?;
-    let stat = database.stat().map_err(|error| error.to_string())?;
+    let stat = database.stat()?;
     let greeting = async {
         let stream = TcpStream::connect((&*request.host, request.port)).await?;
         let mut stream = connector.connect(name, stream).await?;
         greet(&mut stream, &secret, stat.pages_used * stat.page_size).await?;
         Ok(stream)
     };
-    let mut stream = within(GREETING, greeting).await.map_err(failed)?;
-    let (mut pages, copying) = copy_of(Arc::clone(database)).map_err(failed)?;
+    let mut stream = within(GREETING, greeting).await?;
+    let (mut pages, copying) = copy_of(Arc::clone(database))?;
     let (mut chunk, mut octets) = (vec![0; CHUNK], 0);
     loop {
         // LMDB takes the time that the disk takes.
-        let count = pages.read(&mut chunk).await.map_err(failed)?;
+        let count = pages.read(&mut chunk).await?;
         let Some(read) = chunk.get(..count).filter(|read| !read.is_empty()) else {
             break;
         };
-        within(SILENCE, send(&mut stream, read)).await.map_err(failed)?;
+        within(SILENCE, send(&mut stream, read)).await?;
         octets += count as u64;
     }
     let copied = copying
         .join()
         .unwrap_or_else(|_| Err(StoreError::Format("a panic".to_owned())));
-    copied.map_err(|error| error.to_string())?;
-    within(SILENCE, send(&mut stream, &[])).await.map_err(failed)?;
+    copied?;
+    within(SILENCE, send(&mut stream, &[])).await?;
     Ok(octets)
 }
 

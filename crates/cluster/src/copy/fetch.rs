@@ -8,7 +8,7 @@ use ironbark_store::{ClusterLogPlace, Staging};
 use tokio::{runtime::Builder, sync::oneshot, task::LocalSet};
 
 use super::{Host, receive::receive_copy};
-use crate::membership::Membership;
+use crate::{error::CopyError, membership::Membership};
 
 /// The part of a session that gets copies for its database.
 pub(crate) struct Fetcher {
@@ -23,37 +23,33 @@ impl Fetcher {
     ///
     /// # Errors
     /// The copy could not be stored, or was not sound: why.
-    pub(crate) async fn fetch(self, end: ClusterLogPlace) -> Result<(), String> {
+    pub(crate) async fn fetch(self, end: ClusterLogPlace) -> Result<(), CopyError> {
         let (done, result) = oneshot::channel();
         let (_wanted, unwanted) = oneshot::channel::<()>();
         spawn_named("copy", move || {
             // Nobody may be there to hear it.
             let _ = done.send(self.run(end, unwanted));
-        })
-        .map_err(|error| error.to_string())?;
-        result.await.unwrap_or_else(|_| Err("the thread has ended".to_owned()))
+        })?;
+        result.await.unwrap_or_else(|_| Err(CopyError::ThreadEnded))
     }
 
     /// The same, on the thread.
-    fn run(self, end: ClusterLogPlace, unwanted: oneshot::Receiver<()>) -> Result<(), String> {
+    fn run(self, end: ClusterLogPlace, unwanted: oneshot::Receiver<()>) -> Result<(), CopyError> {
         let settings = &self.context.settings;
         let folder = settings.directory.clone();
-        let staging = Staging::new(&folder).map_err(|error| error.to_string())?;
+        let staging = Staging::new(&folder)?;
         self.receive(&staging, unwanted)?;
         tracing::info!(target: "any", "cluster: {}: a copy has come, and is checked", self.member.suffix);
         self.member.shared.set_copied(None);
         let (options, schema) = (open::options(settings), self.host.schema());
-        let entries = staging
-            .verify(&options, &schema, &mut |_, _| ())
-            .map_err(|error| error.to_string())?;
+        let entries = staging.verify(&options, &schema, &mut |_, _| ())?;
         let place = staging
             .open(&options, &schema)
-            .and_then(|database| database.snapshot()?.view().log_place())
-            .map_err(|error| error.to_string())?;
+            .and_then(|database| database.snapshot()?.view().log_place())?;
         if place.position.generation != end.position.generation
             || place.position.sequence < self.member.shared.place().position.sequence
         {
-            return Err("the copy is of another log, or older than the database".to_owned());
+            return Err(CopyError::OtherLog);
         }
         let (suffix, host) = (self.member.suffix.clone(), self.host);
         // The former database is closed when nobody uses it.
@@ -75,18 +71,20 @@ impl Fetcher {
         Ok(())
     }
 
-    fn receive(&self, staging: &Staging, unwanted: oneshot::Receiver<()>) -> Result<(), String> {
+    fn receive(&self, staging: &Staging, unwanted: oneshot::Receiver<()>) -> Result<(), CopyError> {
         let mode = self.context.settings.mdb.mode & 0o777;
         let path = staging.file();
         let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path);
-        let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
-        let runtime = Builder::new_current_thread().enable_io().enable_time().build();
-        let runtime = runtime.map_err(|error| error.to_string())?;
+        let file = file.map_err(|error| CopyError::File {
+            path: path.display().to_string(),
+            error,
+        })?;
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
         let key = self.member.keys.asker(self.member.shared.id);
         let received = LocalSet::new().block_on(&runtime, async {
             tokio::select! {
                 received = receive_copy(&self.member, &key, staging, &file) => received,
-                _ = unwanted => Err("it is no longer wanted".to_owned()),
+                _ = unwanted => Err(CopyError::NotWanted),
             }
         });
         if received.is_err() {

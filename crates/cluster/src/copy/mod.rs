@@ -24,6 +24,8 @@ use ironbark_model::Schema;
 use ironbark_store::StoreError;
 use std::sync::Arc;
 
+use crate::RenewalError;
+
 pub(crate) use donate::Donor;
 pub(crate) use fetch::Fetcher;
 
@@ -36,5 +38,9 @@ pub trait Host: Send + Sync {
     ///
     /// # Errors
     /// It cannot be closed, the file not be replaced, or not be opened.
-    fn renew(&self, folder: &Path, install: Box<dyn FnOnce() -> Result<(), StoreError> + '_>) -> Result<(), String>;
+    fn renew(
+        &self,
+        folder: &Path,
+        install: Box<dyn FnOnce() -> Result<(), StoreError> + '_>,
+    ) -> Result<(), RenewalError>;
 }

@@ -24,6 +24,7 @@ use super::{
     wire::{GREETING, SILENCE, greeted, receive, want, within},
 };
 use crate::{
+    error::CopyError,
     etcd::{
         Etcd, Failure,
         json::{Octets, Operation, Txn},
@@ -53,13 +54,18 @@ struct Offer {
 }
 
 /// Waits until `file`, which is that of `staging`, has a whole copy.
-pub(super) async fn receive_copy(member: &Membership, key: &str, staging: &Staging, file: &File) -> Result<(), String> {
+pub(super) async fn receive_copy(
+    member: &Membership,
+    key: &str,
+    staging: &Staging,
+    file: &File,
+) -> Result<(), CopyError> {
     let config = &member.config;
     let mut secret = [0; SECRET];
-    getrandom::fill(&mut secret).map_err(|error| error.to_string())?;
+    getrandom::fill(&mut secret).map_err(CopyError::Random)?;
     let identity = Identity::new()?;
     let listener = listen(config).await?;
-    let at = listener.local_addr().map_err(|error| error.to_string())?;
+    let at = listener.local_addr()?;
     let host = config
         .copy
         .as_ref()
@@ -89,7 +95,7 @@ pub(super) async fn receive_copy(member: &Membership, key: &str, staging: &Stagi
                     let _ = etcd.txn(&Txn { success: vec![Operation::delete(key)], ..Txn::default() }).await;
                     return Ok(());
                 }
-                Err(error) if is_of_the_disk(&error) => return Err(error.to_string()),
+                Err(error) if is_of_the_disk(&error) => return Err(error.into()),
                 Err(error) => {
                     tracing::warn!(target: "any", "cluster: a copy was not finished: {error}");
                     again.reset_immediately();
@@ -110,17 +116,15 @@ async fn ask(etcd: &mut Etcd, key: &str, request: &Request) -> Result<(), Failur
 }
 
 /// Listens where the settings say, or at the address from which etcd is reached.
-async fn listen(config: &ClusterConfig) -> Result<TcpListener, String> {
+async fn listen(config: &ClusterConfig) -> Result<TcpListener, CopyError> {
     let (host, port) = if let Some(named) = &config.copy {
         named.clone()
     } else {
-        let own = own_address(config)
-            .await
-            .ok_or("no address of this server reaches etcd")?;
+        let own = own_address(config).await.ok_or(CopyError::NoAddress)?;
         (own.to_string(), 0)
     };
     let listener = TcpListener::bind((&*host, port)).await;
-    listener.map_err(|error| format!("{host} port {port}: {error}"))
+    listener.map_err(|error| CopyError::Listen { host, port, error })
 }
 
 /// The address of this server from which a member of etcd is reached; that of the machine itself only if there is no

@@ -12,6 +12,8 @@ use rustls::{
 };
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
+use crate::error::CopyError;
+
 /// The name in all these certificates.
 const NAME: &str = "ironbark.copy";
 
@@ -23,17 +25,15 @@ pub(super) struct Identity {
 
 impl Identity {
     /// Makes a key and a certificate.
-    pub(super) fn new() -> Result<Self, String> {
-        let CertifiedKey { cert, signing_key } =
-            generate_simple_self_signed([NAME.to_owned()]).map_err(|error| error.to_string())?;
+    pub(super) fn new() -> Result<Self, CopyError> {
+        let CertifiedKey { cert, signing_key } = generate_simple_self_signed([NAME.to_owned()])?;
         let key = PrivatePkcs8KeyDer::from(KeyPair::serialize_der(&signing_key));
         let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
             .with_protocol_versions(&[&TLS13])
             .and_then(|builder| {
                 let builder = builder.with_no_client_auth();
                 builder.with_single_cert(vec![cert.der().clone()], key.into())
-            })
-            .map_err(|error| error.to_string())?;
+            })?;
         Ok(Self {
             certificate: cert.der().to_vec(),
             acceptor: TlsAcceptor::from(Arc::new(config)),
@@ -42,16 +42,14 @@ impl Identity {
 }
 
 /// Connects only to who has this certificate and its key: it is the only root, and no other was signed with that key.
-pub(super) fn connector(certificate: Vec<u8>) -> Result<(TlsConnector, ServerName<'static>), String> {
-    let failed = |error: rustls::Error| error.to_string();
+pub(super) fn connector(certificate: Vec<u8>) -> Result<(TlsConnector, ServerName<'static>), CopyError> {
     let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from(certificate)).map_err(failed)?;
+    roots.add(CertificateDer::from(certificate))?;
     let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
-        .with_protocol_versions(&[&TLS13])
-        .map_err(failed)?
+        .with_protocol_versions(&[&TLS13])?
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let name = ServerName::try_from(NAME).map_err(|error| error.to_string())?;
+    let name = ServerName::try_from(NAME)?;
     Ok((TlsConnector::from(Arc::new(config)), name))
 }
 

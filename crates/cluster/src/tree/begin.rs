@@ -7,7 +7,7 @@ use ironbark_store::ClusterLogPlace;
 use tokio::task::LocalSet;
 
 use super::put::put_once;
-use crate::{Overview, etcd::Etcd, keys::Keys, place::with_generation};
+use crate::{ClusterError, Overview, etcd::Etcd, keys::Keys, place::with_generation};
 
 /// Puts a tree behind all others of the cluster, for the naming context with this normalized suffix. `place` is that of
 /// the server it comes from. One that is there is replaced only if `replaces`. It blocks.
@@ -20,13 +20,12 @@ pub fn put_tree(
     place: ClusterLogPlace,
     text: &[u8],
     replaces: bool,
-) -> Result<ClusterLogPlace, String> {
+) -> Result<ClusterLogPlace, ClusterError> {
     let former = Overview::end(config, suffix)?;
     if former.is_some() && !replaces {
-        return Err("there is a configuration in etcd; --replace-log replaces it".to_owned());
+        return Err(ClusterError::HasTree);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     LocalSet::new().block_on(&runtime, async {
         let keys = Keys::of(&config.prefix, suffix);
         let mut etcd = Etcd::new(Arc::new(config.clone()));
@@ -34,19 +33,19 @@ pub fn put_tree(
         let mut before = former.filter(|_| place.is_empty()).unwrap_or(place);
         let of_former = former.map_or(0, |former| former.position.sequence);
         before.position.sequence = before.position.sequence.max(of_former);
-        let before = with_generation(before).map_err(|failure| failure.to_string())?;
+        let before = with_generation(before)?;
         let behind = before.behind(text, before.position.sequence + 1);
         let mut mark = [0; 16];
-        getrandom::fill(&mut mark).map_err(|error| error.to_string())?;
+        getrandom::fill(&mut mark).map_err(|error| ClusterError::System(error.to_string()))?;
         let mut last = String::new();
         for _ in &config.endpoints {
             match put_once(&keys, &mut etcd, former, behind, mark, text).await {
                 Ok(None) => return Ok(behind),
-                Ok(Some(_)) => return Err("the configuration in etcd has changed meanwhile".to_owned()),
-                Err(failure) if failure.was_sent => return Err(failure.to_string()),
+                Ok(Some(_)) => return Err(ClusterError::TreeChanged),
+                Err(failure) if failure.was_sent => return Err(failure.into()),
                 Err(failure) => last = failure.to_string(),
             }
         }
-        Err(last)
+        Err(ClusterError::NoAnswer(last))
     })
 }

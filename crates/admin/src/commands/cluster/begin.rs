@@ -28,7 +28,7 @@ pub(super) fn run(target: &Target, replaces: bool) -> Result<(), String> {
     }
     let now = Clock::system().now().unix_seconds();
     let normalized = String::from_utf8_lossy(suffix.normalized());
-    ironbark_cluster::begin(config, &normalized, &place, replaces, now)?;
+    ironbark_cluster::begin(config, &normalized, &place, replaces, now).map_err(|error| error.to_string())?;
     println!(
         "{}: the log begins with this database, at change {}",
         suffix.pretty(),
@@ -48,7 +48,8 @@ fn put(loaded: &Loaded, replaces: bool) -> Result<(), String> {
     let place = place.and_then(|text| read_place(text.as_bytes())).unwrap_or_default();
     let normalized = String::from_utf8_lossy(suffix.normalized());
     let text = loaded.tree.common(None).to_ldif();
-    let put = ironbark_cluster::put_tree(config, &normalized, place, &text, replaces)?;
+    let put =
+        ironbark_cluster::put_tree(config, &normalized, place, &text, replaces).map_err(|error| error.to_string())?;
     println!(
         "{}: that of the cluster is the configuration of this server, at change {}",
         suffix.pretty(),

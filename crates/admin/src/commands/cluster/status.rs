@@ -25,7 +25,7 @@ pub(super) fn run(target: &Target) -> Result<(), String> {
         (None, None) => return Err("no database".to_owned()),
     };
     let normalized = String::from_utf8_lossy(suffix.normalized()).into_owned();
-    let overview = Overview::of(config, &normalized)?;
+    let overview = Overview::of(config, &normalized).map_err(|error| error.to_string())?;
     let (text, is_well) = shown(suffix.pretty(), &overview, Clock::system().now().unix_seconds());
     anstream::print!("{text}");
     if is_well { Ok(()) } else { Err(String::new()) }

@@ -234,7 +234,7 @@ struct Log {
 impl Log {
     /// Whether there are servers that have changes of a log that is gone. Those that run tell etcd every ten seconds.
     fn is_lost(&self) -> Result<bool, String> {
-        let found = Overview::of(&self.config, &self.suffix)?;
+        let found = Overview::of(&self.config, &self.suffix).map_err(|error| error.to_string())?;
         Ok(found.end.is_none() && found.servers.iter().any(|server| server.is_of_log))
     }
 
@@ -242,7 +242,7 @@ impl Log {
     fn ask<R>(&self, start: &Start, mut judge: impl FnMut(Option<ClusterLogPlace>) -> Option<R>) -> Result<R, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
-        let mut told = String::new();
+        let mut told = None;
         loop {
             if start.stop.is_set() {
                 return Err("stopped by a signal".to_owned());
@@ -253,9 +253,9 @@ impl Log {
                         return Ok(result);
                     }
                 }
-                Err(error) if error != told => {
+                Err(error) if told.as_ref() != Some(&error) => {
                     tell(&format!("{NAME}: no answer of etcd yet: {error}"));
-                    told = error;
+                    told = Some(error);
                 }
                 Err(_) => {}
             }
