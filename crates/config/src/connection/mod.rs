@@ -7,7 +7,7 @@ use std::{path::PathBuf, time::Duration};
 
 use ironbark_model::ldap_url::LdapUrl;
 
-pub use self::security::{BindSecurityProperties, SecurityFlags};
+pub use self::security::{BindSecurityProperties, SecurityFlags, SecurityWordError};
 use crate::secret::Secret;
 
 /// Settings of a connection, as of `syncrepl`, `idassert-bind` and their like (`slapd.conf(5)`, `slapd-ldap(5)`).

@@ -67,13 +67,24 @@ impl Default for BindSecurityProperties {
     }
 }
 
+/// A word of `secprops` that has no meaning.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SecurityWordError {
+    /// It names no property.
+    #[error("unknown word \"{0}\"")]
+    Unknown(String),
+    /// A number stands behind the equals sign of such a word.
+    #[error("\"{0}\" is no number")]
+    NoNumber(String),
+}
+
 impl BindSecurityProperties {
     /// Reads words that are separated by commas. Words for properties replace the default ones. `maxssf` and
     /// `maxbufsize` limit a protection by the mechanism itself; none is negotiated, so every value is obeyed.
     ///
     /// # Errors
-    /// What is wrong with which word.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// [`SecurityWordError`].
+    pub fn parse(text: &str) -> Result<Self, SecurityWordError> {
         let mut properties = Self::default();
         let mut flags: Option<SecurityFlags> = None;
         for word in text.split(',').map(str::trim) {
@@ -90,10 +101,12 @@ impl BindSecurityProperties {
         Ok(properties)
     }
 
-    fn set_number(&mut self, word: &str) -> Result<(), String> {
-        let unknown = || format!("unknown word \"{word}\"");
+    fn set_number(&mut self, word: &str) -> Result<(), SecurityWordError> {
+        let unknown = || SecurityWordError::Unknown(word.to_owned());
         let (name, number) = word.split_once('=').ok_or_else(unknown)?;
-        let number: u32 = number.parse().map_err(|_| format!("\"{word}\" is no number"))?;
+        let number: u32 = number
+            .parse()
+            .map_err(|_| SecurityWordError::NoNumber(word.to_owned()))?;
         match name.to_ascii_lowercase().as_str() {
             "minssf" => self.min_ssf = number,
             "maxssf" | "maxbufsize" => {}
@@ -139,6 +152,8 @@ mod tests {
         for text in ["", "noplain,", "strong", "minssf", "minssf=", "minssf=-1", "ssf=1"] {
             assert!(BindSecurityProperties::parse(text).is_err(), "{text}");
         }
-        assert!(BindSecurityProperties::parse("noplain,strong").is_err_and(|why| why.contains("strong")));
+        assert!(
+            BindSecurityProperties::parse("noplain,strong").is_err_and(|error| error.to_string().contains("strong"))
+        );
     }
 }

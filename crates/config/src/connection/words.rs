@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use ironbark_model::ldap_url::LdapUrl;
+use ironbark_model::ldap_url::{LdapUrl, LdapUrlError};
 
 use super::{
-    BindMethod, BindSecurityProperties, ConnectSettings, Keepalive, RequireCertificate, RequireSan, ServerCrlCheck,
-    StartTls,
+    BindMethod, BindSecurityProperties, ConnectSettings, Keepalive, RequireCertificate, RequireSan, SecurityWordError,
+    ServerCrlCheck, StartTls,
 };
 use crate::{SettingError, secret::Secret};
 
@@ -20,25 +20,46 @@ impl ConnectSettings {
         let Some((name, set)) = SETTERS.iter().find(|(name, _)| name.eq_ignore_ascii_case(keyword)) else {
             return Ok(false);
         };
-        set(self, value).map_err(|reason| SettingError::Wrong(format!("{name}: {reason}")))?;
+        set(self, value).map_err(|error| SettingError::Wrong(format!("{name}: {error}")))?;
         Ok(true)
     }
 
     /// The meaning of a `tls_*` word. If it has none, slapd takes the line nevertheless, and each attempt to connect
     /// fails.
-    fn usable<T>(&mut self, keyword: &'static str, meaning: Result<T, String>) -> Option<T> {
+    fn usable<T>(&mut self, keyword: &'static str, meaning: Result<T, WordError>) -> Option<T> {
         self.unusable.take_if(|(known, _)| *known == keyword);
         match meaning {
             Ok(meaning) => Some(meaning),
-            Err(reason) => {
-                self.unusable = Some((keyword, reason));
+            Err(error) => {
+                self.unusable = Some((keyword, error.to_string()));
                 None
             }
         }
     }
 }
 
-type Set = fn(&mut ConnectSettings, &str) -> Result<(), String>;
+/// Why a value has no meaning.
+#[derive(Debug, thiserror::Error)]
+enum WordError {
+    #[error("\"{0}\": only 3 is supported")]
+    Version(String),
+    #[error("\"{value}\" is none of {known}")]
+    NoneOf { value: String, known: String },
+    #[error("\"{0}\" is no number")]
+    NoNumber(String),
+    #[error("\"{word}\": {error}")]
+    Url { word: String, error: LdapUrlError },
+    #[error("no URL is named")]
+    NoUrl,
+    #[error("\"{0}\" is not idle:probes:interval")]
+    Keepalive(String),
+    #[error("\"{0}\" is no version such as 3.3")]
+    ProtocolVersion(String),
+    #[error(transparent)]
+    Security(#[from] SecurityWordError),
+}
+
+type Set = fn(&mut ConnectSettings, &str) -> Result<(), WordError>;
 
 static SETTERS: &[(&str, Set)] = &[
     ("uri", set_urls),
@@ -47,7 +68,7 @@ static SETTERS: &[(&str, Set)] = &[
         let is_supported = value == "3";
         is_supported
             .then_some(())
-            .ok_or_else(|| format!("\"{value}\": only 3 is supported"))
+            .ok_or_else(|| WordError::Version(value.to_owned()))
     }),
     ("bindmethod", |settings, value| {
         settings.bind.method = word(value, METHODS)?;
@@ -170,26 +191,29 @@ const CRL_CHECKS: &[(&str, ServerCrlCheck)] = &[
     ("all", ServerCrlCheck::All),
 ];
 
-fn word<T: Copy>(value: &str, words: &[(&str, T)]) -> Result<T, String> {
+fn word<T: Copy>(value: &str, words: &[(&str, T)]) -> Result<T, WordError> {
     let known = words.iter().find(|(name, _)| name.eq_ignore_ascii_case(value));
     known.map(|(_, meaning)| *meaning).ok_or_else(|| {
         let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
-        format!("\"{value}\" is none of {}", names.join(", "))
+        WordError::NoneOf {
+            value: value.to_owned(),
+            known: names.join(", "),
+        }
     })
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the form of a setter")]
-fn text(place: &mut String, value: &str) -> Result<(), String> {
+fn text(place: &mut String, value: &str) -> Result<(), WordError> {
     value.clone_into(place);
     Ok(())
 }
 
-fn number(value: &str) -> Result<u32, String> {
-    value.parse().map_err(|_| format!("\"{value}\" is no number"))
+fn number(value: &str) -> Result<u32, WordError> {
+    value.parse().map_err(|_| WordError::NoNumber(value.to_owned()))
 }
 
 /// 0 leaves the default: no wait is without a limit.
-fn seconds(place: &mut Option<Duration>, value: &str) -> Result<(), String> {
+fn seconds(place: &mut Option<Duration>, value: &str) -> Result<(), WordError> {
     let seconds = number(value)?;
     if seconds > 0 {
         *place = Some(Duration::from_secs(seconds.into()));
@@ -198,20 +222,25 @@ fn seconds(place: &mut Option<Duration>, value: &str) -> Result<(), String> {
 }
 
 /// URLs that are separated by blanks or commas, as libldap takes them.
-fn set_urls(settings: &mut ConnectSettings, value: &str) -> Result<(), String> {
+fn set_urls(settings: &mut ConnectSettings, value: &str) -> Result<(), WordError> {
     let words = value.split([' ', '\t', ',']).filter(|word| !word.is_empty());
-    let urls = words.map(|word| LdapUrl::parse(word).map_err(|error| format!("\"{word}\": {error}")));
+    let urls = words.map(|word| {
+        LdapUrl::parse(word).map_err(|error| WordError::Url {
+            word: word.to_owned(),
+            error,
+        })
+    });
     let urls: Vec<LdapUrl> = urls.collect::<Result<_, _>>()?;
     if urls.is_empty() {
-        return Err("no URL is named".to_owned());
+        return Err(WordError::NoUrl);
     }
     settings.urls = urls;
     Ok(())
 }
 
 /// `idle:probes:interval`. An empty part and 0 leave the system's value.
-fn keepalive(value: &str) -> Result<Keepalive, String> {
-    let malformed = || format!("\"{value}\" is not idle:probes:interval");
+fn keepalive(value: &str) -> Result<Keepalive, WordError> {
+    let malformed = || WordError::Keepalive(value.to_owned());
     let parts: Vec<&str> = value.split(':').collect();
     let &[idle, probes, interval] = &parts[..] else {
         return Err(malformed());
@@ -231,11 +260,11 @@ fn keepalive(value: &str) -> Result<Keepalive, String> {
 }
 
 /// `major[.minor]`.
-fn protocol_version(value: &str) -> Result<(u8, u8), String> {
+fn protocol_version(value: &str) -> Result<(u8, u8), WordError> {
     let (major, minor) = value.split_once('.').unwrap_or((value, "0"));
     match (major.parse(), minor.parse()) {
         (Ok(major), Ok(minor)) => Ok((major, minor)),
-        _ => Err(format!("\"{value}\" is no version such as 3.3")),
+        _ => Err(WordError::ProtocolVersion(value.to_owned())),
     }
 }
 

@@ -295,7 +295,8 @@ impl Folder {
             Err(error) => return Err(FolderError::of(&file, &error)),
         };
         let read = Tree::of_ldif(&text, &file.display().to_string(), &self.registry);
-        read.map(Some).map_err(|reason| FolderError::new(&file, reason))
+        read.map(Some)
+            .map_err(|error| FolderError::new(&file, error.to_string()))
     }
 
     fn read_children(

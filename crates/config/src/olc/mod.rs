@@ -21,6 +21,7 @@ mod unreadable;
 pub use change::{AttributeChange, AttributeChangeKind, ChangeError, Stamps, modify::ModifySteps};
 pub(crate) use folder::node_of_file;
 pub use folder::{Folder, FolderComplain};
+pub use ldif::TreeTextError;
 pub use load::{load, load_change, survey};
 pub use logged::{OlcLogEntry, OlcLogOperation};
 

@@ -1,8 +1,8 @@
 //! Reading the words of a line.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-use ironbark_model::{Dn, Filter, Schema, ldap_url::UrlScope};
+use ironbark_model::{Dn, Filter, Schema, filter::FilterError, ldap_url::UrlScope};
 
 use super::{EVERYTHING, LogKind, LogSource, Syncrepl, retry};
 use crate::{
@@ -108,38 +108,39 @@ fn text_of(word: &str) -> String {
 impl Unfinished<'_> {
     fn take(&mut self, word: &str) -> Result<(), SettingError> {
         let (keyword, value) = word.split_once('=').unwrap_or((word, ""));
-        let wrong = |reason: String| SettingError::Wrong(format!("{}: {reason}", keyword.to_ascii_lowercase()));
+        let wrong =
+            |reason: &dyn fmt::Display| SettingError::Wrong(format!("{}: {reason}", keyword.to_ascii_lowercase()));
         let known = keyword.to_ascii_lowercase();
         match known.as_str() {
             "rid" => self.rid = Some(rid(value)?),
             "searchbase" => self.base = Some(self.dn("base", value)?),
             "suffixmassage" => self.line.local_base = Some(self.dn("massage", value)?),
-            "filter" => self.line.filter = filter(value).map_err(wrong)?,
+            "filter" => self.line.filter = filter(value).map_err(|error| wrong(&error))?,
             "scope" => {
                 self.line.scope = UrlScope::from_name(value)
                     .ok_or_else(|| SettingError::Wrong(format!("unknown scope \"{value}\"")))?;
             }
-            "attrs" => self.line.attributes = names(self.statement.schema, value).map_err(wrong)?,
-            "exattrs" => self.line.excluded = names(self.statement.schema, value).map_err(wrong)?,
+            "attrs" => self.line.attributes = names(self.statement.schema, value).map_err(|error| wrong(&error))?,
+            "exattrs" => self.line.excluded = names(self.statement.schema, value).map_err(|error| wrong(&error))?,
             "type" => (self.line.persists, self.line.dir_sync) = sync_type(value)?,
-            "interval" => self.line.interval = retry::interval(value).map_err(wrong)?,
+            "interval" => self.line.interval = retry::interval(value).map_err(|error| wrong(&error))?,
             "retry" => {
                 if !value.eq_ignore_ascii_case("undefined") {
-                    self.line.retry = retry::steps(value).map_err(wrong)?;
+                    self.line.retry = retry::steps(value).map_err(|error| wrong(&error))?;
                 }
             }
-            "sizelimit" => self.line.size_limit = limit(value).map_err(wrong)?,
-            "timelimit" => self.line.time_limit = limit(value).map_err(wrong)?,
+            "sizelimit" => self.line.size_limit = limit(value).map_err(|error| wrong(&error))?,
+            "timelimit" => self.line.time_limit = limit(value).map_err(|error| wrong(&error))?,
             // As in slapd, everything but "off" is "on".
             "schemachecking" => self.line.schema_checking = !value.eq_ignore_ascii_case("off"),
             "managedsait" => {
                 if !matches!(value, "0" | "1") {
-                    return Err(wrong(format!("invalid manageDSAit value \"{value}\"")));
+                    return Err(wrong(&format!("invalid manageDSAit value \"{value}\"")));
                 }
             }
             "syncdata" => self.data = sync_data(value)?,
             // slapd sends it, and then ends at the first entry.
-            "attrsonly" => return Err(wrong("an entry without values cannot be stored".to_owned())),
+            "attrsonly" => return Err(wrong(&"an entry without values cannot be stored")),
             "strictrefresh" => self.strict_refresh = true,
             // Commits are shared anyway, and the cookie is part of its change.
             "lazycommit" => {}
@@ -147,7 +148,7 @@ impl Unfinished<'_> {
                 let base = self.dn("logbase", value)?;
                 self.log_base = Some(base);
             }
-            "logfilter" => self.log_filter = Some(filter(value).map_err(wrong)?),
+            "logfilter" => self.log_filter = Some(filter(value).map_err(|error| wrong(&error))?),
             _ => {
                 if !word.contains('=') {
                     // It may be the rest of a password with a blank.
@@ -257,17 +258,33 @@ fn sync_data(value: &str) -> Result<SyncData, SettingError> {
     }
 }
 
-fn limit(value: &str) -> Result<u32, String> {
+/// Why a value has no meaning.
+#[derive(Debug, thiserror::Error)]
+enum ValueError {
+    #[error("invalid limit \"{0}\"")]
+    Limit(String),
+    #[error("unable to parse filter=\"{value}\": {error}")]
+    Filter { value: String, error: FilterError },
+    #[error("files of names are not supported")]
+    Include,
+    #[error("\"{0}\" is not known")]
+    Unknown(String),
+}
+
+fn limit(value: &str) -> Result<u32, ValueError> {
     if value.eq_ignore_ascii_case("unlimited") {
         return Ok(0);
     }
-    parse_u32(value).ok_or_else(|| format!("invalid limit \"{value}\""))
+    parse_u32(value).ok_or_else(|| ValueError::Limit(value.to_owned()))
 }
 
-fn filter(value: &str) -> Result<String, String> {
+fn filter(value: &str) -> Result<String, ValueError> {
     match Filter::parse(value.as_bytes(), FILTER_DEPTH) {
         Ok(_) => Ok(value.to_owned()),
-        Err(error) => Err(format!("unable to parse filter=\"{value}\": {error}")),
+        Err(error) => Err(ValueError::Filter {
+            value: value.to_owned(),
+            error,
+        }),
     }
 }
 
@@ -285,9 +302,9 @@ fn sync_type(value: &str) -> Result<(bool, bool), SettingError> {
 }
 
 /// Names that are separated by blanks and commas: attributes, `*`, `+`, `@class`.
-fn names(schema: &Schema, value: &str) -> Result<Vec<Box<str>>, String> {
+fn names(schema: &Schema, value: &str) -> Result<Vec<Box<str>>, ValueError> {
     if value.starts_with(":include:") {
-        return Err("files of names are not supported".to_owned());
+        return Err(ValueError::Include);
     }
     let words = value.split([' ', ',', '\t']).filter(|word| !word.is_empty());
     let known = words.map(|word| {
@@ -297,7 +314,7 @@ fn names(schema: &Schema, value: &str) -> Result<Vec<Box<str>>, String> {
         };
         is_known
             .then(|| word.into())
-            .ok_or_else(|| format!("\"{word}\" is not known"))
+            .ok_or_else(|| ValueError::Unknown(word.to_owned()))
     });
     known.collect()
 }

@@ -11,27 +11,46 @@ pub struct RetryStep {
     pub count: Option<u32>,
 }
 
+/// Why a list of retries has no meaning.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub(super) enum RetryError {
+    #[error("incomplete syncrepl retry list")]
+    Incomplete,
+    #[error("invalid retry interval \"{0}\"")]
+    Interval(String),
+    #[error("invalid initial retry number \"{0}\"")]
+    Count(String),
+}
+
+/// Why an interval has no meaning. `reason` is empty, or follows the text as `, it is dd:hh:mm:ss`.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("invalid interval \"{text}\"{reason}")]
+pub(super) struct IntervalError {
+    text: String,
+    reason: String,
+}
+
 /// Reads pairs of seconds and how often. What stands behind a `+` is never used; slapd accepts it, too.
 ///
 /// # Errors
-/// What is wrong with which word.
-pub(super) fn steps(text: &str) -> Result<Vec<RetryStep>, String> {
+/// [`RetryError`].
+pub(super) fn steps(text: &str) -> Result<Vec<RetryStep>, RetryError> {
     let words: Vec<&str> = text.split([' ', ',', '\t']).filter(|word| !word.is_empty()).collect();
     let pairs = words.chunks(2).map(|pair| {
         let [seconds, count] = pair else {
-            return Err("incomplete syncrepl retry list".to_owned());
+            return Err(RetryError::Incomplete);
         };
         let number = |text: &str| text.parse().ok().filter(|number: &u32| *number > 0);
-        let seconds = number(seconds).ok_or_else(|| format!("invalid retry interval \"{seconds}\""))?;
+        let seconds = number(seconds).ok_or_else(|| RetryError::Interval((*seconds).to_owned()))?;
         let count = match *count {
             "+" => None,
-            digits => Some(number(digits).ok_or_else(|| format!("invalid initial retry number \"{digits}\""))?),
+            digits => Some(number(digits).ok_or_else(|| RetryError::Count(digits.to_owned()))?),
         };
         Ok(RetryStep { seconds, count })
     });
     let steps: Vec<RetryStep> = pairs.collect::<Result<_, _>>()?;
     if steps.is_empty() {
-        return Err("incomplete syncrepl retry list".to_owned());
+        return Err(RetryError::Incomplete);
     }
     Ok(steps)
 }
@@ -39,9 +58,12 @@ pub(super) fn steps(text: &str) -> Result<Vec<RetryStep>, String> {
 /// Reads `dd:hh:mm:ss`, or a time such as `1d2h30m` or `600`.
 ///
 /// # Errors
-/// What is wrong.
-pub(super) fn interval(text: &str) -> Result<Duration, String> {
-    let invalid = |part: &str| format!("invalid interval \"{text}\"{part}");
+/// [`IntervalError`].
+pub(super) fn interval(text: &str) -> Result<Duration, IntervalError> {
+    let invalid = |reason: &str| IntervalError {
+        text: text.to_owned(),
+        reason: reason.to_owned(),
+    };
     if !text.contains(':') {
         let seconds = crate::value::parse_span(text).ok_or_else(|| invalid(""))?;
         return Ok(Duration::from_secs(seconds));

@@ -170,8 +170,8 @@ impl ConfigCluster {
         };
         match Tree::of_ldif(&text, "cn=config of the cluster", &self.registry) {
             Ok(common) => News::Take(Box::new((common.with_own_of(own, joins), Published { place, common }))),
-            Err(why) => {
-                self.failed(place, &why);
+            Err(error) => {
+                self.failed(place, &error.to_string());
                 News::None
             }
         }
