@@ -28,9 +28,10 @@ mod tls;
 mod tools;
 
 pub use configuration::{
-    Loaded, load_configuration, missing_folder, new_stamps, rehearse, stamp, usual_file, usual_folder,
+    Loaded, RehearsalError, SourceError, load_configuration, missing_folder, new_stamps, rehearse, stamp, usual_file,
+    usual_folder,
 };
-pub use metrics::ask_whether_ready;
+pub use metrics::{ReadinessError, ask_whether_ready};
 pub use monitor::BACKENDS;
 pub use options::ServeOptions;
 pub use serve::{built_in_overlays, serve};

@@ -24,7 +24,7 @@ use tokio::runtime::Runtime;
 
 use crate::{
     VERSION,
-    configuration::{ConfigTree, Loaded, ServerSettings, claim_configuration},
+    configuration::{ConfigTree, Loaded, ServerSettings, SourceError, claim_configuration},
     failed_parts::FailedParts,
     listener::{Inherited, Listener, Listeners, url::ListenerUrl},
     log::{Log, LogOptions, SyslogOptions, level},
@@ -323,15 +323,16 @@ pub(crate) fn completeness(loaded: &Loaded) -> Completeness {
 }
 
 /// Changes of a cluster's cn=config must be kept: the next start would otherwise serve under settings of long ago.
-pub(crate) fn check_place(loaded: &Loaded) -> Result<(), String> {
+pub(crate) fn check_place(loaded: &Loaded) -> Result<(), SourceError> {
     let config = &loaded.configuration.config;
     if config.cluster.is_none() || loaded.folder.is_some() {
         return Ok(());
     }
     let Source { file, line } = &config.location;
-    Err(format!(
-        "{file}: line {line}: `cluster` in `database config` needs a configuration directory (-F)"
-    ))
+    Err(SourceError::ClusterWithoutFolder {
+        file: Arc::clone(file),
+        line: *line,
+    })
 }
 
 /// Checks every few seconds whether certificates or keys have been replaced.

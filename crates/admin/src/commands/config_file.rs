@@ -23,7 +23,7 @@ const EXAMPLES: &str = "Examples:
 
 impl ConfigFile {
     pub(super) fn run(&self) -> Result<(), String> {
-        let loaded = load_configuration(None, self.config_directory.as_deref())?;
+        let loaded = load_configuration(None, self.config_directory.as_deref()).map_err(|error| error.to_string())?;
         let text = olc::slapd_conf(&loaded.tree).map_err(|error| error.to_string())?;
         match &self.output {
             None => print!("{text}"),

@@ -32,9 +32,9 @@ pub(crate) fn read_configuration(options: &Options) -> Result<Loaded, String> {
     // Without the watch a tool still works.
     let _ = fault::watch(Maps::open(), move |text| eprintln!("{program}: {text}"));
     let (file, folder) = (options.config_file.as_deref(), options.config_directory.as_deref());
-    let mut loaded = ironbark_server::load_configuration(file, folder)?;
+    let mut loaded = ironbark_server::load_configuration(file, folder).map_err(|error| error.to_string())?;
     if file.is_some() && !options.dry_run {
-        loaded.keep()?;
+        loaded.keep().map_err(|error| error.to_string())?;
         if let Some(folder) = &loaded.folder {
             owner::adopt_folder(folder.path()).map_err(|error| format!("{}: {error}", folder.path().display()))?;
         }

@@ -199,7 +199,7 @@ impl<'o> Changes<'o> {
         let mut tree = stored.clone();
         tree.complete();
         let schema = whole(&tree).map_err(|error| error.to_string())?.schema;
-        stamp(&mut tree, &schema)?;
+        stamp(&mut tree, &schema).map_err(|error| error.to_string())?;
         Ok(Self {
             options,
             folder,
@@ -223,7 +223,8 @@ impl<'o> Changes<'o> {
 
     fn changed(&self, schema: &Schema, record: &LdifRecord) -> Result<Tree, Refusal> {
         let author = self.tree.as_ref().and_then(root_dn);
-        let stamps = new_stamps(author.as_deref().unwrap_or("cn=config")).map_err(Refusal::Change)?;
+        let stamps =
+            new_stamps(author.as_deref().unwrap_or("cn=config")).map_err(|error| Refusal::Change(error.to_string()))?;
         let dn = Dn::parse(schema, &record.dn).map_err(|_| Refusal::Record("invalid DN".to_owned()))?;
         let is_outside = dn.ancestor(1).normalized() != b"cn=config";
         let refused = |error: ChangeError| {

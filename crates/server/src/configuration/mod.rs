@@ -16,5 +16,5 @@ pub(crate) use settings::ServerSettings;
 pub(crate) use source::claim_configuration;
 pub(crate) use tree::ConfigTree;
 
-pub use rehearsal::{missing_folder, rehearse};
-pub use source::{Loaded, load_configuration, new_stamps, stamp, usual_file, usual_folder};
+pub use rehearsal::{RehearsalError, missing_folder, rehearse};
+pub use source::{Loaded, SourceError, load_configuration, new_stamps, stamp, usual_file, usual_folder};

@@ -1,14 +1,28 @@
 //! What a start would do, without doing it: slaptest's question.
 
 use ironbark_config::{DatabaseConfig, GlobalConfig, LoadedConfiguration, SettingError, database::EntryPlace};
-use ironbark_directory::Appraisal;
+use ironbark_directory::{Appraisal, OpenError};
 
-use super::source::Loaded;
+use super::source::{Loaded, SourceError};
 use crate::{
     root_dse,
     serve::{check_place, completeness},
     tls::Tls,
 };
+
+/// Why a server would not start; a line for the operator.
+#[derive(Debug, thiserror::Error)]
+pub enum RehearsalError {
+    /// The configuration has no place.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// TLS, or the attributes of the root DSE.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// An overlay, or a database whose entries are elsewhere.
+    #[error(transparent)]
+    Part(#[from] OpenError),
+}
 
 /// Makes everything that a server with this configuration makes at its start and that can fail: TLS from its files, the
 /// attributes of the root DSE, overlays, databases whose entries are elsewhere. Nothing is written, no stored database
@@ -16,19 +30,16 @@ use crate::{
 ///
 /// # Errors
 /// Why the server would not start; a line for the operator.
-pub fn rehearse(loaded: &Loaded) -> Result<Option<String>, String> {
+pub fn rehearse(loaded: &Loaded) -> Result<Option<String>, RehearsalError> {
     check_place(loaded)?;
     let configuration = &loaded.configuration;
     let global = &configuration.global;
     // Dropped, it changes nothing.
     let tls = Tls::default();
     let prepared = tls.prepare(&global.tls, completeness(loaded));
-    let warning = prepared
-        .map_err(|error| error.to_string())?
-        .warning()
-        .map(str::to_owned);
-    root_dse::read(&global.root_dse_files).map_err(|error| error.to_string())?;
-    parts(configuration).map_err(|error| error.to_string())?;
+    let warning = prepared?.warning().map(str::to_owned);
+    root_dse::read(&global.root_dse_files)?;
+    parts(configuration)?;
     Ok(warning)
 }
 
@@ -48,7 +59,7 @@ pub fn missing_folder(global: &GlobalConfig) -> Option<String> {
 }
 
 /// Overlays and databases without files.
-fn parts(configuration: &LoadedConfiguration) -> Result<(), ironbark_directory::OpenError> {
+fn parts(configuration: &LoadedConfiguration) -> Result<(), OpenError> {
     let schema = &configuration.schema;
     let served = |settings: &&DatabaseConfig| !settings.disabled;
     for settings in configuration.databases.iter().filter(served) {

@@ -13,7 +13,7 @@ mod seats;
 mod sessions;
 mod text;
 
-pub use ask::ask_whether_ready;
+pub use ask::{ReadinessError, ask_whether_ready};
 use std::{
     convert::Infallible,
     io,

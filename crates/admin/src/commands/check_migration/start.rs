@@ -31,7 +31,7 @@ pub(super) fn rehearsed(installation: &Path) -> Start {
     };
     let loaded = match load_configuration(file, folder) {
         Ok(loaded) => loaded,
-        Err(error) => return Start::Fails(error),
+        Err(error) => return Start::Fails(error.to_string()),
     };
     let global = &loaded.configuration.global;
     let files = named(&global.tls).chain(global.root_dse_files.iter().map(PathBuf::as_path));
@@ -42,7 +42,7 @@ pub(super) fn rehearsed(installation: &Path) -> Start {
     match rehearse(&loaded) {
         Ok(None) => missing_folder(global).map_or(Start::Works, Start::CannotTell),
         Ok(Some(warning)) => Start::Fails(warning),
-        Err(error) => Start::Fails(error),
+        Err(error) => Start::Fails(error.to_string()),
     }
 }
 

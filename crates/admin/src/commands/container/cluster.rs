@@ -181,7 +181,8 @@ fn is_first(start: &Start, cluster: &Cluster) -> bool {
 }
 
 fn configuration(start: &Start) -> Result<LoadedConfiguration, String> {
-    let loaded = ironbark_server::load_configuration(None, Some(&start.layout.config))?;
+    let loaded =
+        ironbark_server::load_configuration(None, Some(&start.layout.config)).map_err(|error| error.to_string())?;
     Ok(loaded.configuration)
 }
 

@@ -56,7 +56,7 @@ pub(super) fn make(start: &Start) -> Result<(), String> {
         "olcConfigDir",
         vec![layout.config.as_os_str().as_encoded_bytes().to_vec()],
     );
-    stamp(&mut tree, &configured.schema)?;
+    stamp(&mut tree, &configured.schema).map_err(|error| error.to_string())?;
     let folder = Folder::new(&layout.config, &registry());
     if let Some(error) = folder.write(None, &tree).map_err(|error| error.to_string())? {
         return Err(error.to_string());

@@ -107,7 +107,9 @@ impl Loader<'_> {
     }
 
     fn entries(&self, source: &RefCell<Source<'_>>, next: &mut config_database::NextRecord<'_>) -> Result<(), String> {
-        let configuration = ironbark_server::load_configuration(None, Some(&self.layout.config))?.configuration;
+        let configuration = ironbark_server::load_configuration(None, Some(&self.layout.config))
+            .map_err(|error| error.to_string())?
+            .configuration;
         let dn = source
             .borrow()
             .ahead

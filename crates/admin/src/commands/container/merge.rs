@@ -27,7 +27,7 @@ pub(super) fn apply(wish: &Wish<'_>, layout: &Layout) -> Result<Vec<String>, Str
     let mut tree = stored.clone();
     tree.complete();
     let schema = olc::load(&tree).map_err(|error| error.to_string())?.schema;
-    stamp(&mut tree, &schema)?;
+    stamp(&mut tree, &schema).map_err(|error| error.to_string())?;
     let mut changes = Changes {
         tree,
         schema: &schema,
@@ -146,7 +146,7 @@ impl Changes<'_> {
         if changes.is_empty() {
             return Ok(());
         }
-        let stamps = new_stamps("cn=config")?;
+        let stamps = new_stamps("cn=config").map_err(|error| error.to_string())?;
         let modified = self.tree.modify(self.schema, &self.dn(&dn)?, &changes, &stamps);
         self.tree = modified.map_err(|error| format!("{dn}: {error}"))?;
         Ok(())
@@ -177,7 +177,11 @@ impl Changes<'_> {
             let description = description.map_err(|error| format!("{attribute}: {error}"))?;
             entry.attributes.push(Attribute { description, values });
         }
-        let added = self.tree.add(self.schema, &entry, &new_stamps("cn=config")?);
+        let added = self.tree.add(
+            self.schema,
+            &entry,
+            &new_stamps("cn=config").map_err(|error| error.to_string())?,
+        );
         self.tree = added.map_err(|error| format!("{dn}: {error}"))?;
         self.done.push(dn);
         Ok(())

@@ -370,7 +370,7 @@ fn overlays(source: Source, survey: &Survey, settings: &Settings) -> Vec<String>
 
 /// The schema of a configuration.
 fn load_schema(file: &Path) -> Result<Arc<Schema>, String> {
-    let loaded = ironbark_server::load_configuration(Some(file), None)?;
+    let loaded = ironbark_server::load_configuration(Some(file), None).map_err(|error| error.to_string())?;
     Ok(loaded.configuration.schema)
 }
 

@@ -91,7 +91,7 @@ fn explained(explain: &Explain, options: &Options, listeners: Option<&Opt>, quie
 
 fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
     let loaded = read_configuration(options).map_err(|error| format!("{error}\nslaptest: bad configuration file!"))?;
-    let rehearsed = rehearse(&loaded);
+    let rehearsed = rehearse(&loaded).map_err(|error| error.to_string());
     let missing = missing_folder(&loaded.configuration.global);
     match rehearsed.and_then(|warning| missing.map_or(Ok(warning), Err)) {
         Ok(None) => {}
