@@ -34,6 +34,6 @@ pub async fn connect(
     let secured = tokio::time::timeout(limit, tls.handshake(stream)).await;
     match secured.map_err(|_| address.late(limit))? {
         Ok((stream, _)) => Ok(Box::new(stream)),
-        Err(reason) => Err(address.failed(&std::io::Error::other(reason))),
+        Err(error) => Err(address.failed(&error)),
     }
 }

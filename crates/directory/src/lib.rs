@@ -57,7 +57,7 @@ pub use backend::{
     ldif,
     naming_context::{Backend, NamingContext},
     open,
-    received::received_entry,
+    received::{ReceivedEntryError, received_entry},
     root_dse::RootDseAddition,
     seat::Seat,
     sync_sessions::{SyncConsumer, SyncPlace, SyncSession},

@@ -32,6 +32,21 @@ const MOST_MESSAGES: usize = 1_024;
 /// Octets of them.
 const MOST_OCTETS: usize = 4 << 20;
 
+/// Why the load of an empty database has come to nothing.
+#[derive(Debug, thiserror::Error)]
+enum LoadEnd {
+    #[error("{}", .0.diagnostic_message)]
+    Refused(OperationError),
+    #[error("the provider sends more than entries")]
+    MoreThanEntries,
+}
+
+impl From<OperationError> for LoadEnd {
+    fn from(error: OperationError) -> Self {
+        Self::Refused(error)
+    }
+}
+
 /// Why a search ends from this side. The provider is to be asked again after the next wait of the list of retries.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ConsumerStop {
@@ -344,7 +359,7 @@ impl Consumer {
     ///
     /// # Errors
     /// The load has come to nothing. Another refresh must begin.
-    async fn load_at_once(&mut self, order: ConsumerAction) -> Result<Option<ConsumerAction>, String> {
+    async fn load_at_once(&mut self, order: ConsumerAction) -> Result<Option<ConsumerAction>, LoadEnd> {
         let Some(load) = &mut self.load else {
             return Ok(Some(order));
         };
@@ -354,23 +369,20 @@ impl Consumer {
             } => {
                 self.counts.entries += 1;
                 let dn = dn.into();
-                let added = load.add(ReplicatedEntry { uuid, dn, attributes }).await;
-                added.map_err(|error| error.diagnostic_message.to_string())?;
+                load.add(ReplicatedEntry { uuid, dn, attributes }).await?;
                 Ok(None)
             }
             ConsumerAction::Delete {
                 uuid, csn: Some(csn), ..
             } => {
                 self.counts.deletes += 1;
-                let buried = load.bury(uuid, csn);
-                buried.map_err(|error| error.diagnostic_message.to_string())?;
+                load.bury(uuid, csn)?;
                 Ok(None)
             }
             ConsumerAction::EndRefresh { vector, .. } => {
                 self.present = None;
                 let Some(load) = self.load.take() else { return Ok(None) };
-                let installed = load.install(&vector).await;
-                installed.map_err(|error| error.diagnostic_message.to_string())?;
+                load.install(&vector).await?;
                 Ok(None)
             }
             // The search has ended: with the refresh, or before that.
@@ -381,7 +393,7 @@ impl Consumer {
             ConsumerAction::Delete { .. }
             | ConsumerAction::Make { .. }
             | ConsumerAction::Remember(_)
-            | ConsumerAction::TakeIn(_) => Err("the provider sends more than entries".to_owned()),
+            | ConsumerAction::TakeIn(_) => Err(LoadEnd::MoreThanEntries),
         }
     }
 

@@ -127,9 +127,9 @@ async fn secure(
     let timeout = Options::of(settings).connect_timeout;
     match tokio::time::timeout(timeout, tls.handshake(stream)).await {
         Ok(Ok((stream, channel))) => Ok((Box::new(stream), Some(channel))),
-        Ok(Err(reason)) => Err(ClientError::Tls {
+        Ok(Err(error)) => Err(ClientError::Tls {
             address: address.to_string(),
-            reason,
+            reason: error.to_string(),
         }),
         Err(_) => Err(address.late(timeout)),
     }

@@ -4,7 +4,7 @@ mod authorities;
 mod names;
 mod verify;
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use ironbark_tls::{Negotiated, SelectionError, certified, endpoint, select_ciphers, select_curves, select_versions};
 use rustls::{
@@ -86,10 +86,10 @@ impl Tls {
     pub(crate) async fn handshake<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: S,
-    ) -> Result<(TlsStream<S>, NegotiatedTls), String> {
+    ) -> io::Result<(TlsStream<S>, NegotiatedTls)> {
         let connector = TlsConnector::from(Arc::clone(&self.config));
         let connecting = connector.connect(self.names.to_send(), stream);
-        let stream = connecting.await.map_err(|error| error.to_string())?;
+        let stream = connecting.await?;
         let channel = self.channel(stream.get_ref().1);
         Ok((stream, channel))
     }

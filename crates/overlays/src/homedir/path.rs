@@ -2,7 +2,7 @@
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
-use ironbark_model::PosixRegex;
+use ironbark_model::{PosixRegex, RegexError};
 
 /// An expression, and the path that it makes of what it matches.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,6 +29,19 @@ pub(super) struct Home {
     fixed: usize,
 }
 
+/// Why a rule is refused. The replacement stands as it was written.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PathRuleError {
+    #[error("invalid regexp \"{expression}\": {error}")]
+    Expression { expression: String, error: RegexError },
+    #[error("\"{0}\" does not begin with a directory that all home directories are below")]
+    NoRoot(String),
+    #[error("\"{0}\" ends too early")]
+    EndsEarly(String),
+    #[error("invalid term expansion in \"{0}\"")]
+    Term(String),
+}
+
 /// Octets of a path, as in slapd.
 const LONGEST: usize = 1_023;
 /// Octets of a name.
@@ -39,13 +52,14 @@ pub(super) const OWN: &str = ".ironbark-";
 impl PathRule {
     /// # Errors
     /// The expression is malformed, or the path is: it does not name a directory that all homes are below.
-    pub(super) fn new(expression: &str, replacement: &str) -> Result<Self, String> {
+    pub(super) fn new(expression: &str, replacement: &str) -> Result<Self, PathRuleError> {
         let compiled = PosixRegex::case_sensitive(expression);
-        let compiled = compiled.map_err(|error| format!("invalid regexp \"{expression}\": {error}"))?;
-        let pieces = pieces(replacement, compiled.groups())?;
-        let root = root(&compiled, &pieces).ok_or_else(|| {
-            format!("\"{replacement}\" does not begin with a directory that all home directories are below")
+        let compiled = compiled.map_err(|error| PathRuleError::Expression {
+            expression: expression.to_owned(),
+            error,
         })?;
+        let pieces = pieces(replacement, compiled.groups())?;
+        let root = root(&compiled, &pieces).ok_or_else(|| PathRuleError::NoRoot(replacement.to_owned()))?;
         Ok(Self {
             expression: compiled,
             replacement: replacement.to_owned(),
@@ -144,12 +158,14 @@ fn names(path: &[u8]) -> Option<Vec<Vec<u8>>> {
 }
 
 /// The texts and groups of a replacement.
-fn pieces(replacement: &str, groups: usize) -> Result<Vec<Piece>, String> {
+fn pieces(replacement: &str, groups: usize) -> Result<Vec<Piece>, PathRuleError> {
     let (mut pieces, mut text) = (Vec::new(), Vec::new());
     let mut rest = replacement.bytes();
     while let Some(byte) = rest.next() {
         let next = match byte {
-            b'$' | b'\\' => rest.next().ok_or_else(|| format!("\"{replacement}\" ends too early"))?,
+            b'$' | b'\\' => rest
+                .next()
+                .ok_or_else(|| PathRuleError::EndsEarly(replacement.to_owned()))?,
             other => {
                 text.push(other);
                 continue;
@@ -161,7 +177,7 @@ fn pieces(replacement: &str, groups: usize) -> Result<Vec<Piece>, String> {
         }
         let number = next.is_ascii_digit().then(|| usize::from(next - b'0'));
         let number = number.filter(|number| *number <= groups);
-        let number = number.ok_or_else(|| format!("invalid term expansion in \"{replacement}\""))?;
+        let number = number.ok_or_else(|| PathRuleError::Term(replacement.to_owned()))?;
         pieces.push(Piece::Text(std::mem::take(&mut text)));
         pieces.push(Piece::Group(number));
     }

@@ -90,7 +90,8 @@ fn add(settings: &mut HomedirConfig, statement: &Statement<'_>) -> Result<(), Se
     let [expression, replacement] = statement.arguments else {
         return Err(format!("expected {}", statement.grammar).into());
     };
-    settings.rules.push(PathRule::new(expression, replacement)?);
+    let rule = PathRule::new(expression, replacement).map_err(|error| error.to_string())?;
+    settings.rules.push(rule);
     statement.notice_lost_escape(0);
     Ok(())
 }

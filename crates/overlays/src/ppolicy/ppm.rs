@@ -71,16 +71,31 @@ impl Default for Ppm {
     }
 }
 
+/// Why rules are refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub(super) enum PpmError {
+    #[error("the rules are longer than 64 KiB")]
+    TooLong,
+    #[error("the rules are not UTF-8")]
+    NotUtf8,
+    #[error("\"{text}\" of {name} is no number")]
+    NoNumber { text: String, name: String },
+    #[error("there are more than {MOST_CLASSES} classes")]
+    TooManyClasses,
+    #[error("the parameter \"{0}\" is unknown")]
+    Unknown(String),
+}
+
 impl Ppm {
     /// Reads rules. What they leave out is as in ppm.
     ///
     /// # Errors
-    /// They are too long or malformed, or a parameter is unknown: the text says which.
-    pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
+    /// [`PpmError`].
+    pub(super) fn parse(text: &[u8]) -> Result<Self, PpmError> {
         if text.len() > MOST_OCTETS {
-            return Err("the rules are longer than 64 KiB".to_owned());
+            return Err(PpmError::TooLong);
         }
-        let text = std::str::from_utf8(text).map_err(|_| "the rules are not UTF-8".to_owned())?;
+        let text = std::str::from_utf8(text).map_err(|_| PpmError::NotUtf8)?;
         let mut rules = Self::default();
         for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
             let mut words = line.split_ascii_whitespace();
@@ -91,10 +106,13 @@ impl Ppm {
         Ok(rules)
     }
 
-    fn set<'t>(&mut self, name: &str, value: &str, mut rest: impl Iterator<Item = &'t str>) -> Result<(), String> {
-        let number = |text: &str| -> Result<usize, String> {
+    fn set<'t>(&mut self, name: &str, value: &str, mut rest: impl Iterator<Item = &'t str>) -> Result<(), PpmError> {
+        let number = |text: &str| -> Result<usize, PpmError> {
             let parsed = text.parse::<u32>().ok().and_then(|number| usize::try_from(number).ok());
-            parsed.ok_or_else(|| format!("\"{text}\" of {name} is no number"))
+            parsed.ok_or_else(|| PpmError::NoNumber {
+                text: text.to_owned(),
+                name: name.to_owned(),
+            })
         };
         match name {
             "minQuality" => self.least_points = number(value)?,
@@ -119,10 +137,10 @@ impl Ppm {
                 } else if self.classes.len() < MOST_CLASSES {
                     self.classes.push(class);
                 } else {
-                    return Err(format!("there are more than {MOST_CLASSES} classes"));
+                    return Err(PpmError::TooManyClasses);
                 }
             }
-            _ => return Err(format!("the parameter \"{name}\" is unknown")),
+            _ => return Err(PpmError::Unknown(name.to_owned())),
         }
         Ok(())
     }

@@ -101,7 +101,7 @@ impl Quality {
             Cow::from("Error while checking password")
         };
         let rules = match (&policy.module_argument, &self.ppm) {
-            (Some(text), _) => Ppm::parse(text).map_err(|reason| unusable(&reason))?,
+            (Some(text), _) => Ppm::parse(text).map_err(|error| unusable(&error.to_string()))?,
             (None, Some(rules)) => rules.clone(),
             (None, None) => return Err(unusable("the policy has no pwdCheckModuleArg")),
         };
@@ -154,7 +154,7 @@ fn read_ppm(path: &Path) -> Result<Ppm, SettingError> {
     let mut octets = Vec::new();
     let read = file.take(ppm::MOST_OCTETS as u64 + 1).read_to_end(&mut octets);
     read.map_err(|error| failed(&error))?;
-    Ppm::parse(&octets).map_err(|reason| failed(&reason))
+    Ppm::parse(&octets).map_err(|error| failed(&error.to_string()))
 }
 
 fn read_dictionary(path: &Path) -> Result<HashSet<Box<str>>, SettingError> {

@@ -4,7 +4,9 @@
 //! process that is interrupted at any step leaves what the next one begins anew.
 
 use std::{
+    fmt,
     fs::{File, OpenOptions},
+    io,
     os::unix::fs::FileExt,
     path::Path,
 };
@@ -26,14 +28,15 @@ use crate::{
 pub(super) fn take_back(found: &CheckpointFile, data: &Path, record: &Record) -> Result<(), StoreError> {
     let wanted = record.meta.as_only();
     let file = OpenOptions::new().read(true).write(true).open(data);
-    let file = file.map_err(|error| refused(data, &error.to_string()))?;
+    let file = file.map_err(|error| refused(data, error))?;
     let former = keep_former(found, data, record, &wanted)?;
-    let written = write(&file, record, wanted.each_ref().map(MetaPage::bytes)).and_then(|()| reread(data, &wanted));
+    let written = write(&file, record, wanted.each_ref().map(MetaPage::bytes));
+    let written = written.map_err(RereadError::from).and_then(|()| reread(data, &wanted));
     let Err(why) = written else { return Ok(()) };
     let restored = write(&file, record, former.pages.each_ref());
     Err(refused(
         data,
-        &match restored {
+        match restored {
             Ok(()) => format!("{why}; the file is as it was"),
             Err(error) => format!("{why}; its meta pages are in checkpoint.mdb, and could not be put back: {error}"),
         },
@@ -65,37 +68,45 @@ fn keep_former(
         number: record.number,
         pages,
     };
-    found
-        .keep_former(&former)
-        .map_err(|error| refused(data, &error.to_string()))?;
+    found.keep_former(&former).map_err(|error| refused(data, error))?;
     reached(Step::KeptFormer);
     Ok(former)
 }
 
 /// Writes both meta pages, durably.
-fn write(file: &File, record: &Record, pages: [&[u8; MetaPage::BYTES]; 2]) -> Result<(), String> {
+fn write(file: &File, record: &Record, pages: [&[u8; MetaPage::BYTES]; 2]) -> io::Result<()> {
     let steps = [Step::FirstPage, Step::SecondPage];
     for ((number, page), step) in (0..).zip(pages).zip(steps) {
-        file.write_all_at(page, number * record.meta.page_size())
-            .map_err(|error| error.to_string())?;
+        file.write_all_at(page, number * record.meta.page_size())?;
         reached(step);
     }
-    file.sync_data().map_err(|error| error.to_string())?;
+    file.sync_data()?;
     reached(Step::Flushed);
     Ok(())
 }
 
+/// Why a file does not have what was to be written.
+#[derive(Debug, thiserror::Error)]
+enum RereadError {
+    #[error("the file does not have what was written")]
+    Other,
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// Compares the file with what was written.
-fn reread(data: &Path, wanted: &[MetaPage; 2]) -> Result<(), String> {
+fn reread(data: &Path, wanted: &[MetaPage; 2]) -> Result<(), RereadError> {
     let found = PageFile::open(data).and_then(|file| file.map(|file| file.meta_pages()).transpose());
     match found {
         Ok(Some([Some(one), Some(two)])) if [&one, &two] == wanted.each_ref() => Ok(()),
-        Ok(_) => Err("the file does not have what was written".to_owned()),
-        Err(error) => Err(error.to_string()),
+        Ok(_) => Err(RereadError::Other),
+        Err(error) => Err(error.into()),
     }
 }
 
-fn refused(data: &Path, why: &str) -> StoreError {
+fn refused(data: &Path, why: impl fmt::Display) -> StoreError {
     StoreError::Format(format!(
         "{}: the machine ended before all was on the disk, and the file must be taken back to its last checkpoint \
          first: {why}",
