@@ -223,7 +223,21 @@ impl RunResult {
     }
 }
 
+/// The shape of a load: how many clients there are, and how many requests each has in flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LoadShape {
+    pub(crate) clients: u32,
+    pub(crate) in_flight: u16,
+}
+
 impl Point {
+    pub(crate) fn shape(&self) -> LoadShape {
+        LoadShape {
+            clients: self.clients,
+            in_flight: self.in_flight,
+        }
+    }
+
     /// The failures in words. Codes in `allowed` are treated as expected.
     pub fn problems(&self, allowed: &[u32]) -> Vec<String> {
         let mut problems = Vec::new();

@@ -20,10 +20,10 @@ pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, count: u64
 
 /// DN and uid of a person.
 pub(super) fn name(suffix: &Suffix, number: u64, seed: u64) -> (String, String) {
-    let identity = identity(&mut Random::for_entry(seed, number));
+    let (person, unit) = identity(&mut Random::for_entry(seed, number));
     let (mut dn, mut uid) = (String::new(), String::new());
-    push_dn(&mut dn, &identity.0, identity.1, number, &suffix.dn);
-    push_uid(&mut uid, &identity.0, number);
+    push_dn(&mut dn, &person, unit, number, &suffix.dn);
+    push_uid(&mut uid, &person, number);
     (dn, uid)
 }
 
@@ -68,13 +68,11 @@ const EMPLOYEE_TYPES: [&str; 6] = ["Manager", "Peon", "Temp", "Contract", "Emplo
 /// Writes one person.
 pub(super) fn write_entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, number: u64, seed: u64) -> io::Result<()> {
     let random = &mut Random::for_entry(seed, number);
-    let identity_of_entry = identity(random);
-    let person = identity_of_entry.0;
-    let unit = identity_of_entry.1;
+    let (person, unit) = identity(random);
     let (town, state, _): Place = random.pick(PLACES);
     let title = random.pick(TITLES);
     ldif.compose("dn", |text| {
-        push_dn(text, &identity_of_entry.0, identity_of_entry.1, number, &suffix.dn)
+        push_dn(text, &person, unit, number, &suffix.dn);
     });
     for class in ["top", "person", "organizationalPerson", "inetOrgPerson"] {
         ldif.line("objectClass", class);
@@ -122,8 +120,8 @@ pub(super) fn write_entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, numb
     if number > 0 {
         let boss = number / 16;
         ldif.compose("manager", |text| {
-            let identity_of_boss = identity(&mut Random::for_entry(seed, boss));
-            push_dn(text, &identity_of_boss.0, identity_of_boss.1, boss, &suffix.dn);
+            let (person, unit) = identity(&mut Random::for_entry(seed, boss));
+            push_dn(text, &person, unit, boss, &suffix.dn);
         });
     }
     ldif.end()

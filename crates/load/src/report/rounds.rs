@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::scale::precise;
-use crate::result::{Point, RunResult, Unit};
+use crate::result::{LoadShape, Point, RunResult, Unit};
 
 /// One result for each label and workload. Among measurements with the same shape, the one with the median rate stands
 /// for all rounds.
@@ -77,8 +77,8 @@ pub fn markdown(results: &[RunResult], limit: Option<&str>) -> String {
             let _ = writeln!(
                 table,
                 "| {workload}, {} x {} |{}",
-                shape.0,
-                shape.1,
+                shape.clients,
+                shape.in_flight,
                 row(&columns, limit.as_deref(), unit)
             );
         }
@@ -153,16 +153,14 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     sorted.get(sorted.len().saturating_sub(1) / 2).copied()
 }
 
-fn shapes(results: &[&RunResult]) -> Vec<(u32, u16)> {
+fn shapes(results: &[&RunResult]) -> Vec<LoadShape> {
     let points = results.iter().flat_map(|result| &result.points);
-    distinct(points.map(|point| (point.clients, point.in_flight)))
+    distinct(points.map(Point::shape))
 }
 
-fn of_shape<'r>(results: &[&'r RunResult], shape: (u32, u16)) -> Vec<&'r Point> {
+fn of_shape<'r>(results: &[&'r RunResult], shape: LoadShape) -> Vec<&'r Point> {
     let points = results.iter().flat_map(|result| &result.points);
-    points
-        .filter(|point| (point.clients, point.in_flight) == shape)
-        .collect()
+    points.filter(|point| point.shape() == shape).collect()
 }
 
 fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {

@@ -8,7 +8,7 @@ use super::{
     scale::precise,
     section::{Run, unit},
 };
-use crate::result::{Latency, Point, RunResult};
+use crate::result::{Latency, LoadShape, Point, RunResult};
 
 /// Writes the tables; `limit` is the run that shows the limit.
 pub(super) fn write(html: &mut String, runs: &[Run<'_>], limit: Option<&RunResult>) {
@@ -17,21 +17,19 @@ pub(super) fn write(html: &mut String, runs: &[Run<'_>], limit: Option<&RunResul
     problems(html, runs);
 }
 
-/// The measured shapes of load: clients and requests in flight on each.
-fn shapes(runs: &[Run<'_>]) -> Vec<(u32, u16)> {
-    let mut shapes: Vec<(u32, u16)> = Vec::new();
+/// The measured shapes of load.
+fn shapes(runs: &[Run<'_>]) -> Vec<LoadShape> {
+    let mut shapes: Vec<LoadShape> = Vec::new();
     for point in runs.iter().flat_map(|(_, run)| &run.points) {
-        if !shapes.contains(&(point.clients, point.in_flight)) {
-            shapes.push((point.clients, point.in_flight));
+        if !shapes.contains(&point.shape()) {
+            shapes.push(point.shape());
         }
     }
     shapes
 }
 
-fn of_shape(run: &RunResult, shape: (u32, u16)) -> Option<&Point> {
-    run.points
-        .iter()
-        .find(|point| (point.clients, point.in_flight) == shape)
+fn of_shape(run: &RunResult, shape: LoadShape) -> Option<&Point> {
+    run.points.iter().find(|point| point.shape() == shape)
 }
 
 fn measurements(html: &mut String, runs: &[Run<'_>], limit: Option<&RunResult>) {
@@ -54,8 +52,8 @@ fn measurements(html: &mut String, runs: &[Run<'_>], limit: Option<&RunResult>) 
             let _ = write!(
                 html,
                 "<tr{class}><td>{} &times; {}</td><td class=\"left name\" style=\"--dot: var(--c{})\">{}</td>",
-                shape.0,
-                shape.1,
+                shape.clients,
+                shape.in_flight,
                 color % COLORS,
                 escape(&run.label),
             );

@@ -40,6 +40,13 @@ pub struct Dn {
     rdns: SmallVec<[RdnRange; 8]>,
 }
 
+/// How long the two forms of a name are, in octets.
+#[derive(Clone, Copy)]
+struct FormLengths {
+    pretty: u32,
+    normalized: u32,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct RdnRange {
     pretty: (u32, u32),
@@ -259,28 +266,31 @@ impl Dn {
             .extend_from_slice(other.normalized.get(normalized).unwrap_or_default());
         let moved = |(from, to): (u32, u32), first: u32, start: u32| (from - first + start, to - first + start);
         self.rdns.extend(levels.iter().map(|range| RdnRange {
-            pretty: moved(range.pretty, first.pretty.0, start.0),
-            normalized: moved(range.normalized, first.normalized.0, start.1),
+            pretty: moved(range.pretty, first.pretty.0, start.pretty),
+            normalized: moved(range.normalized, first.normalized.0, start.normalized),
         }));
     }
     /// Writes the separator and returns where the new RDN begins.
-    fn begin_rdn(&mut self) -> Result<(u32, u32), InvalidDn> {
+    fn begin_rdn(&mut self) -> Result<FormLengths, InvalidDn> {
         if !self.rdns.is_empty() {
             self.pretty.push(',');
             self.normalized.push(b',');
         }
         self.lengths()
     }
-    fn end_rdn(&mut self, start: (u32, u32)) -> Result<(), InvalidDn> {
+    fn end_rdn(&mut self, start: FormLengths) -> Result<(), InvalidDn> {
         let end = self.lengths()?;
         self.rdns.push(RdnRange {
-            pretty: (start.0, end.0),
-            normalized: (start.1, end.1),
+            pretty: (start.pretty, end.pretty),
+            normalized: (start.normalized, end.normalized),
         });
         Ok(())
     }
-    fn lengths(&self) -> Result<(u32, u32), InvalidDn> {
+    fn lengths(&self) -> Result<FormLengths, InvalidDn> {
         let length = |n: usize| u32::try_from(n).map_err(|_| InvalidDn);
-        Ok((length(self.pretty.len())?, length(self.normalized.len())?))
+        Ok(FormLengths {
+            pretty: length(self.pretty.len())?,
+            normalized: length(self.normalized.len())?,
+        })
     }
 }

@@ -66,13 +66,21 @@ impl fmt::Display for Source<'_> {
     }
 }
 
-/// Checks one source. `configuration` is the option and name of the configuration.
+/// The configuration, as an option of slapadd and slapcat.
+#[derive(Clone, Copy)]
+pub(super) struct ConfigurationOption<'a> {
+    /// `-f` or `-F`.
+    pub(super) option: &'static str,
+    pub(super) path: &'a Path,
+}
+
+/// Checks one source.
 ///
 /// # Errors
 /// A program cannot be run, or failed; the file cannot be read.
 pub(super) fn check(
     source: &Source<'_>,
-    configuration: (&str, &Path),
+    configuration: ConfigurationOption<'_>,
     clock: &Clock,
     checked: &mut Checked,
 ) -> Result<(), String> {
@@ -80,8 +88,8 @@ pub(super) fn check(
     let own = std::env::current_exe().map_err(|error| format!("the program itself: {error}"))?;
     let mut slapadd = Command::new(own);
     slapadd
-        .args(["slapadd", "-u", "-c", configuration.0])
-        .arg(configuration.1);
+        .args(["slapadd", "-u", "-c", configuration.option])
+        .arg(configuration.path);
     // Without a name slapadd takes the first database.
     if let Some(held) = source.name()? {
         slapadd.args(["-b", &held]);
@@ -121,7 +129,11 @@ fn spawned(command: &mut Command, name: &OsStr) -> Result<Child, String> {
 }
 
 /// Gives slapadd the LDIF, and counts it: octets, entries.
-fn feed(source: &Source<'_>, configuration: (&str, &Path), sink: Option<ChildStdin>) -> Result<(u64, u64), String> {
+fn feed(
+    source: &Source<'_>,
+    configuration: ConfigurationOption<'_>,
+    sink: Option<ChildStdin>,
+) -> Result<(u64, u64), String> {
     match source {
         Source::File(path) => {
             let failed = |error: io::Error| format!("{}: {error}", path.display());
@@ -130,8 +142,8 @@ fn feed(source: &Source<'_>, configuration: (&str, &Path), sink: Option<ChildStd
         Source::Slapcat(program, suffix) => {
             let mut slapcat = Command::new(program);
             slapcat
-                .args(["-o", "ldif-wrap=no", configuration.0])
-                .arg(configuration.1);
+                .args(["-o", "ldif-wrap=no", configuration.option])
+                .arg(configuration.path);
             slapcat.args(["-b", suffix]).stdin(Stdio::null()).stdout(Stdio::piped());
             let mut slapcat = spawned(&mut slapcat, program.as_os_str())?;
             let copied = match slapcat.stdout.take() {

@@ -97,7 +97,10 @@ impl CheckMigration {
 
     fn read_data(&self, written: &WrittenConfiguration) -> Result<Option<Checked>, String> {
         let option = if written.is_directory() { "-F" } else { "-f" };
-        let configuration = (option, self.installation.as_path());
+        let configuration = data::ConfigurationOption {
+            option,
+            path: &self.installation,
+        };
         let files = self.ldif.iter().map(|file| Source::File(file));
         let mut sources: Vec<Source<'_>> = files.collect();
         if let Some(program) = &self.slapcat {

@@ -26,6 +26,20 @@ pub(in crate::replica) enum Standing {
     Contained,
 }
 
+/// A change of a provider's log, and the entry that is here.
+pub(super) struct ComparedChange<'a> {
+    pub(super) logged: &'a ReadLogged,
+    pub(super) standing: Standing,
+    /// The UUID of the entry.
+    pub(super) uuid: [u8; 16],
+    /// The CSN of the entry.
+    pub(super) held: Option<Csn>,
+    /// The CSN by which the change counts. That of a revision is not `told`.
+    pub(super) csn: Csn,
+    /// The CSN of the change that the provider has told.
+    pub(super) told: Csn,
+}
+
 /// How the change stands to the entry.
 pub(super) enum Age {
     Newer,
@@ -36,18 +50,23 @@ pub(super) enum Age {
 }
 
 impl Age {
-    /// Finds it out for an entry of this UUID and CSN. A revision counts by another CSN (`csn`) than that of the change
-    /// that made it (`told`). `Err`: nothing is to be done.
+    /// Compares a change with the entry that is here. `Err`: nothing is to be done.
     ///
     /// # Errors
     /// The storage failed.
     pub(super) fn of(
         execution: &mut Execution<'_, '_>,
         change: &Replicated,
-        (logged, standing): (&ReadLogged, Standing),
-        (uuid, held): ([u8; 16], Option<Csn>),
-        (csn, told): (Csn, Csn),
+        compared: &ComparedChange<'_>,
     ) -> Result<Result<Self, OutcomeKind>, OperationError> {
+        let ComparedChange {
+            logged,
+            standing,
+            uuid,
+            held,
+            csn,
+            told,
+        } = *compared;
         let is_settled = matches!(logged.operation, ReadOperation::Settle(..));
         let mapping = &change.mapping;
         let merges = mapping.multi_provider && mapping.merges_values;

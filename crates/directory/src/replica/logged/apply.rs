@@ -6,7 +6,7 @@ use ironbark_model::Dn;
 use ironbark_store::{ChangeKind, Csn, Effect, EntryId, Location, Record, StoreError, change::RequestedChange};
 
 use super::{
-    age::{Age, Standing},
+    age::{Age, ComparedChange, Standing},
     merge::{Merged, merge},
     read::{ReadLogged, ReadOperation, ReadRename},
     structural,
@@ -75,7 +75,15 @@ pub(in crate::replica) fn run(
         ReadOperation::Settle(revision, _) => *revision,
         _ => csn,
     };
-    let age = match Age::of(execution, change, (logged, standing), (uuid, held), (csn, told))? {
+    let compared = ComparedChange {
+        logged,
+        standing,
+        uuid,
+        held,
+        csn,
+        told,
+    };
+    let age = match Age::of(execution, change, &compared)? {
         Ok(age) => age,
         Err(nothing) => return Ok(nothing.of(id)),
     };
