@@ -17,6 +17,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<AuthzidConfig>,
         schema: "",
         introduction: "With the control 2.16.840.1.113730.3.4.16 (RFC 3829) the response of a bind that succeeds has \

@@ -13,6 +13,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<()>,
         schema: "",
         introduction: "With the control 1.3.6.1.4.1.4203.666.5.18 a search sends neither entries nor references, but \

@@ -33,6 +33,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<()>,
         schema: schema::SCHEMA,
         introduction: "The overlay asks users of class oathHOTPUser or oathTOTPUser for a one-time password, HOTP \

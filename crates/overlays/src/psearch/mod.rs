@@ -16,6 +16,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<PsearchConfig>,
         schema: "",
         introduction: "The overlay adds persistent search and entry change notification \

@@ -29,6 +29,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<()>,
         schema: "",
         introduction: "With the overlay, userPassword may have keys of one-time passwords (RFC 6238, six digits, \
