@@ -2,22 +2,27 @@
 
 use ironbark_model::ResultCode;
 
-use super::{Control, ControlSet, Criticality, RequestControl, RequestControls, Row, lookup};
+use super::{
+    Control, ControlKind, ControlSet, Criticality, Descriptor, OverlayRow, RequestControl, RequestControls, lookup,
+};
 use crate::{DecodeLimits, Fault, RawControl, RawControls, Request};
 
 /// What the configuration says about controls.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ControlPolicy {
-    /// The controls that exist under this configuration. Others are not recognized.
+#[derive(Clone, Copy, Debug)]
+pub struct ControlPolicy<'p> {
+    /// The controls of the table that exist under this configuration. Others are not recognized.
     pub available: ControlSet,
+    /// The controls beside the table, which overlays of this configuration bring.
+    pub of_overlays: &'p [OverlayRow],
     /// The controls with [`Criticality::ShouldBeTrue`] whose criticality FALSE is refused.
     pub must_be_critical: ControlSet,
 }
 
-impl Default for ControlPolicy {
+impl Default for ControlPolicy<'_> {
     fn default() -> Self {
         Self {
             available: ControlSet::ALL,
+            of_overlays: &[],
             must_be_critical: ControlSet::NONE,
         }
     }
@@ -35,7 +40,7 @@ impl<'a> RequestControls<'a> {
     pub fn decode(
         controls: &RawControls<'a>,
         request: &Request<'_>,
-        policy: &ControlPolicy,
+        policy: &ControlPolicy<'_>,
         limits: &DecodeLimits,
     ) -> Result<Self, Fault> {
         let mut decoded = Self::default();
@@ -50,11 +55,15 @@ impl<'a> RequestControls<'a> {
             if control.oid.is_empty() {
                 return Err(Fault::protocol("OID field is empty"));
             }
-            let row = lookup(control.oid).filter(|row| policy.available.contains(row.kind));
-            match row {
-                Some(row) if row.descriptor.applies_to(request.operation(), extended) => {
-                    check_criticality(row, control.critical, *policy)?;
-                    decoded.put(row.kind, control, limits)?;
+            let applies = |(_, descriptor): &(_, &Descriptor)| descriptor.applies_to(request.operation(), extended);
+            match policy.find(control.oid) {
+                Some(found) if applies(&found) => {
+                    let (place, descriptor) = found;
+                    check_criticality(place.kind(), descriptor, control.critical, policy)?;
+                    match place {
+                        Place::Table(kind) => decoded.put(kind, control, limits)?,
+                        Place::Overlay(row) => decoded.put_sent(row, control, limits)?,
+                    }
                 }
                 Some(_) if control.critical => return Err(unavailable("critical extension is unavailable")),
                 None if control.critical => return Err(unavailable("critical extension is not recognized")),
@@ -94,9 +103,43 @@ pub(super) fn put<'a, T: RequestControl<'a>>(
     Ok(())
 }
 
-fn check_criticality(row: &Row, critical: bool, policy: ControlPolicy) -> Result<(), Fault> {
-    match (row.descriptor.criticality, critical) {
-        (Criticality::ShouldBeTrue { refusal }, false) if policy.must_be_critical.contains(row.kind) => {
+/// Where a control is described.
+#[derive(Clone, Copy)]
+enum Place {
+    Table(ControlKind),
+    Overlay(OverlayRow),
+}
+
+impl Place {
+    const fn kind(self) -> ControlKind {
+        match self {
+            Self::Table(kind) => kind,
+            Self::Overlay(row) => row.kind,
+        }
+    }
+}
+
+impl ControlPolicy<'_> {
+    /// The control with this OID, if it exists.
+    fn find(&self, oid: &[u8]) -> Option<(Place, &'static Descriptor)> {
+        if let Some(row) = lookup(oid) {
+            let is_available = self.available.contains(row.kind);
+            return is_available.then_some((Place::Table(row.kind), row.descriptor));
+        }
+        let mut rows = self.of_overlays.iter();
+        let row = rows.find(|row| row.control.descriptor.oid.as_bytes() == oid)?;
+        Some((Place::Overlay(*row), row.control.descriptor))
+    }
+}
+
+fn check_criticality(
+    kind: ControlKind,
+    descriptor: &Descriptor,
+    critical: bool,
+    policy: &ControlPolicy<'_>,
+) -> Result<(), Fault> {
+    match (descriptor.criticality, critical) {
+        (Criticality::ShouldBeTrue { refusal }, false) if policy.must_be_critical.contains(kind) => {
             Err(Fault::protocol(refusal))
         }
         (Criticality::MustBeTrue { refusal }, false) | (Criticality::MustBeFalse { refusal }, true) => {
