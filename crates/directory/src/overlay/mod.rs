@@ -47,7 +47,7 @@ use ironbark_ldap_proto::controls::{ControlSet, OverlayControl};
 pub use self::{
     adds::AddHooks,
     author::{Author, Reads},
-    binds::{BindAttempt, BindHooks, SecondFactor, Spending},
+    binds::{BindAttempt, BindHooks, FactorKey, SecondFactor, Spending},
     comparisons::CompareHooks,
     content::{ContentHooks, Renaming},
     counting::{Counted, CountingHooks},

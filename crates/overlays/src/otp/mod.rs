@@ -182,7 +182,7 @@ impl Otp {
             octets: used.digits,
             keeper: token.dn.clone(),
             modifications,
-            stored: None,
+            key: None,
         }
     }
 

@@ -8,7 +8,7 @@ use ironbark_config::{
 };
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
-    overlay::{BindAttempt, BindHooks, Execution, Overlay, SecondFactor, Spending},
+    overlay::{BindAttempt, BindHooks, Execution, FactorKey, Overlay, SecondFactor, Spending},
     password::{
         self,
         totp::{DIGITS, Function, STEP_S, StoredKey},
@@ -103,7 +103,10 @@ impl BindHooks for Totp {
                     octets: DIGITS,
                     keeper: entry.dn.clone(),
                     modifications: vec![Modification::internal(execution.schema(), kind, &self.last, vec![now])],
-                    stored: Some(stored.clone()),
+                    key: Some(FactorKey {
+                        value: stored.clone(),
+                        password: key.password.map(<[u8]>::to_vec),
+                    }),
                 }))));
             }
         }
