@@ -3,7 +3,7 @@
 use ironbark_model::ResultCode;
 
 use super::{
-    Control, ControlKind, ControlSet, Criticality, Descriptor, OverlayRow, RequestControl, RequestControls, lookup,
+    Control, ControlKind, ControlSet, Criticality, Descriptor, OverlayRow, RequestControl, RequestControls, Row, lookup,
 };
 use crate::{DecodeLimits, Fault, RawControl, RawControls, Request};
 
@@ -55,14 +55,12 @@ impl<'a> RequestControls<'a> {
             if control.oid.is_empty() {
                 return Err(Fault::protocol("OID field is empty"));
             }
-            let applies = |(_, descriptor): &(_, &Descriptor)| descriptor.applies_to(request.operation(), extended);
             match policy.find(control.oid) {
-                Some(found) if applies(&found) => {
-                    let (place, descriptor) = found;
-                    check_criticality(place.kind(), descriptor, control.critical, policy)?;
-                    match place {
-                        Place::Table(kind) => decoded.put(kind, control, limits)?,
-                        Place::Overlay(row) => decoded.put_sent(row, control, limits)?,
+                Some(known) if known.descriptor().applies_to(request.operation(), extended) => {
+                    check_criticality(known, control.critical, policy)?;
+                    match known {
+                        Known::InTable(row) => decoded.put(row.kind, control, limits)?,
+                        Known::ByOverlay(row) => decoded.put_sent(row, control, limits)?,
                     }
                 }
                 Some(_) if control.critical => return Err(unavailable("critical extension is unavailable")),
@@ -103,43 +101,45 @@ pub(super) fn put<'a, T: RequestControl<'a>>(
     Ok(())
 }
 
-/// Where a control is described.
+/// A control that exists, by who describes it.
 #[derive(Clone, Copy)]
-enum Place {
-    Table(ControlKind),
-    Overlay(OverlayRow),
+enum Known {
+    InTable(&'static Row),
+    ByOverlay(OverlayRow),
 }
 
-impl Place {
+impl Known {
     const fn kind(self) -> ControlKind {
         match self {
-            Self::Table(kind) => kind,
-            Self::Overlay(row) => row.kind,
+            Self::InTable(row) => row.kind,
+            Self::ByOverlay(row) => row.kind,
+        }
+    }
+
+    const fn descriptor(self) -> &'static Descriptor {
+        match self {
+            Self::InTable(row) => row.descriptor,
+            Self::ByOverlay(row) => row.control.descriptor,
         }
     }
 }
 
 impl ControlPolicy<'_> {
     /// The control with this OID, if it exists.
-    fn find(&self, oid: &[u8]) -> Option<(Place, &'static Descriptor)> {
+    fn find(&self, oid: &[u8]) -> Option<Known> {
         if let Some(row) = lookup(oid) {
             let is_available = self.available.contains(row.kind);
-            return is_available.then_some((Place::Table(row.kind), row.descriptor));
+            return is_available.then_some(Known::InTable(row));
         }
         let mut rows = self.of_overlays.iter();
-        let row = rows.find(|row| row.control.descriptor.oid.as_bytes() == oid)?;
-        Some((Place::Overlay(*row), row.control.descriptor))
+        let row = rows.find(|row| row.control.descriptor.oid.as_bytes() == oid);
+        row.copied().map(Known::ByOverlay)
     }
 }
 
-fn check_criticality(
-    kind: ControlKind,
-    descriptor: &Descriptor,
-    critical: bool,
-    policy: &ControlPolicy<'_>,
-) -> Result<(), Fault> {
-    match (descriptor.criticality, critical) {
-        (Criticality::ShouldBeTrue { refusal }, false) if policy.must_be_critical.contains(kind) => {
+fn check_criticality(known: Known, critical: bool, policy: &ControlPolicy<'_>) -> Result<(), Fault> {
+    match (known.descriptor().criticality, critical) {
+        (Criticality::ShouldBeTrue { refusal }, false) if policy.must_be_critical.contains(known.kind()) => {
             Err(Fault::protocol(refusal))
         }
         (Criticality::MustBeTrue { refusal }, false) | (Criticality::MustBeFalse { refusal }, true) => {
