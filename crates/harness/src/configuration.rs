@@ -30,6 +30,7 @@ static TESTED: OverlayDescriptor = OverlayDescriptor {
             .takes("on|off", "FALSE")
             .obeyed(overlay_field!(Tested.switch)),
     ],
+    controls: &[],
     fresh: AnySettings::of::<Tested>,
     schema: "",
     introduction: "",
