@@ -599,11 +599,8 @@ fn of_a_change_that_fails_neither_tls_nor_log_nor_metrics_nor_databases_are_in_f
         .write(layout, "server")
         .unwrap();
     let other = layout.make_dir("other").unwrap();
-    // Nobody listens there in between: other tests do not use this address.
-    let address = std::net::TcpListener::bind("127.83.1.7:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    // Nobody listens there in between: other tests do not use this address, and the system does not give the port away.
+    let address = std::net::SocketAddr::from(([127, 83, 1, 7], ironbark_testkit::free_port().unwrap()));
     let settings = |log: &str| settings_of_every_kind(&server, log, address);
     let database = format!(
         "dn: olcDatabase={{2}}mdb,cn=config\nchangetype: add\nobjectClass: olcMdbConfig\nolcDatabase: {{2}}mdb\n\

@@ -73,6 +73,7 @@ static SAMPLE_OVERLAY: OverlayDescriptor = OverlayDescriptor {
                 |settings, _| settings.words.clone(),
             )),
     ],
+    controls: &[],
     fresh: AnySettings::of::<Sample>,
     schema: "attributetype ( 1.3.6.1.4.1.32473.9.1 NAME 'sampled' SUP name )",
     introduction: "Is there for tests.",
@@ -95,6 +96,7 @@ static SINGLE_OVERLAY: OverlayDescriptor = OverlayDescriptor {
             .whole()
             .obeyed(overlay_field!(Single.file)),
     ],
+    controls: &[],
     fresh: AnySettings::of::<Single>,
     schema: "",
     introduction: "",

@@ -15,15 +15,16 @@ pub fn access(data: &[u8]) {
         text.extend_from_slice(line);
         text.push(b'\n');
     }
+    let registry = Registry::default();
     let Ok(configuration) = load(
         "slapd.conf",
         &MemoryFiles::file("slapd.conf", text.as_slice()),
-        &Registry::default(),
+        &registry,
     ) else {
         return;
     };
     for database in &configuration.databases {
-        let _ = Rules::compile(&configuration.schema, database.access.iter(), Vec::new());
+        let _ = Rules::compile(&registry, &configuration.schema, database.access.iter(), Vec::new());
     }
 }
 

@@ -22,8 +22,6 @@ pub struct DecodedAnswer {
     pub value: Option<Vec<u8>>,
     /// Of the paged results response control.
     pub cookie: Option<Vec<u8>>,
-    /// Code, entries and references of the no-op search response control.
-    pub counted: Option<(u32, u32, u32)>,
     /// Continuation references that were sent.
     pub references: usize,
     /// Code of the sort response control.
@@ -34,6 +32,8 @@ pub struct DecodedAnswer {
     pub policy: Option<controls::PasswordPolicyResponse>,
     /// The account usability control of the last entry.
     pub usability: Option<controls::AccountUsability>,
+    /// A control of a result that an overlay describes: its OID and its value.
+    pub of_overlay: Option<(String, Vec<u8>)>,
     /// Netscape's controls, `oid value`.
     pub expiry: Option<String>,
 }
@@ -48,9 +48,6 @@ impl DecodedAnswer {
         } else if is(controls::server_side_sort::RESPONSE_OID) {
             let sorted = controls::SortResponse::decode_value(value).expect("a sort result");
             self.sorted = Some(sorted.code.0);
-        } else if is(controls::no_op_search::DESCRIPTOR.oid) {
-            let counted = controls::NoOpSearchResponse::decode_value(value).expect("numbers");
-            self.counted = Some((counted.code.0, counted.entries, counted.references));
         } else if is(controls::virtual_list_view::RESPONSE_OID) {
             let view = controls::VirtualListViewResponse::decode_value(value).expect("what became of a view");
             assert_eq!(view.context_id, None);
@@ -59,9 +56,11 @@ impl DecodedAnswer {
             self.policy = Some(controls::PasswordPolicyResponse::decode(value).expect("decodes"));
         } else if oid.starts_with(b"2.16.840.1.113730.3.4.") {
             self.expiry = Some(format!("{} {}", text(oid), text(value)));
-        } else {
+        } else if is(controls::read_entry::PRE_READ.oid) || is(controls::read_entry::POST_READ.oid) {
             let entry = controls::PostReadResponse(value).entry().expect("an entry");
             self.read_entry = Some(entry_text(&entry));
+        } else {
+            self.of_overlay = Some((text(oid), value.to_vec()));
         }
     }
 
@@ -82,7 +81,7 @@ pub fn read_answer(mut out: &[u8]) -> DecodedAnswer {
         read_entry: None,
         value: None,
         cookie: None,
-        counted: None,
+        of_overlay: None,
         references: 0,
         sorted: None,
         viewed: None,

@@ -32,6 +32,7 @@ static TESTED: OverlayDescriptor = OverlayDescriptor {
     .olc("3.900.1", Form::Boolean)
     .takes("on|off", "FALSE")
     .obeyed(overlay_field!(Tested.switch))],
+    controls: &[],
     fresh: AnySettings::of::<Tested>,
     schema: "",
     introduction: "",

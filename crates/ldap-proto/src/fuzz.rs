@@ -6,10 +6,10 @@ use crate::{
     DecodeLimits, IntermediateResponse, Request, RequestMessage, Response, ResponseMessage, SyncInfo,
     controls::{
         AccountUsability, AssertionControl, ControlPolicy, ControlValue, DereferenceRequest, DereferenceResponse,
-        DirSyncResponse, EntryChange, MatchedValues, PagedResults, PasswordPolicyResponse, PersistentSearch, PostRead,
-        PostReadResponse, PreRead, PreReadResponse, ProxiedAuthorization, RequestControl, RequestControls,
-        SearchOptions, SessionTracking, SortKeys, SortResponse, Subentries, SyncDone, SyncRequest, SyncState,
-        ValueSort, VirtualListView, VirtualListViewResponse,
+        DirSyncResponse, MatchedValues, PagedResults, PasswordPolicyResponse, PostRead, PostReadResponse, PreRead,
+        PreReadResponse, ProxiedAuthorization, RequestControl, RequestControls, SearchOptions, SessionTracking,
+        SortKeys, SortResponse, Subentries, SyncDone, SyncRequest, SyncState, ValueSort, VirtualListView,
+        VirtualListViewResponse,
     },
     extended::{
         cancel,
@@ -108,7 +108,7 @@ pub fn control(data: &[u8]) {
         return;
     };
     let limits = DecodeLimits::default();
-    control_values!(choice % 31, value, &limits,
+    control_values!(choice % 29, value, &limits,
         0 => AssertionControl,
         1 => PreRead,
         2 => PostRead,
@@ -123,9 +123,8 @@ pub fn control(data: &[u8]) {
         20 => ValueSort,
         21 => VirtualListView,
         23 => SyncRequest,
-        29 => PersistentSearch,
     );
-    match choice % 31 {
+    match choice % 29 {
         11 => _ = PasswordPolicyResponse::decode(value),
         12 => _ = AccountUsability::decode(value),
         13 => password_modify_request(value),
@@ -141,7 +140,6 @@ pub fn control(data: &[u8]) {
         26 => _ = DirSyncResponse::decode_value(value),
         27 => verify_credentials_request(Some(value), &limits),
         28 => verify_credentials_response(value),
-        30 => _ = EntryChange::decode_value(value),
         _ => {}
     }
 }

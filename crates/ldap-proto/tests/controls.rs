@@ -10,16 +10,18 @@
 
 use std::borrow::Cow;
 
+use ironbark_ber::Writer;
 use ironbark_ldap_proto::{
     DecodeLimits, EncodeControl, ExtendedRequest, Fault, LdapResult, List, MessageId, Operation, PartialAttribute,
     RawControl, Request, RequestMessage, ResponseMessage, SearchEntryWriter,
     controls::{
-        AssertionControl, Control, ControlKind, ControlPolicy, ControlSet, Criticality, DereferenceRequest,
-        DereferenceResponse, DereferenceResult, DereferenceSpecification, DomainScope, DontUseCopy, LazyCommit,
-        ListTarget, ManageDsaIt, MatchedValues, NoOp, PagedResults, PermissiveModify, PostRead, PreRead,
-        PreReadResponse, ProxiedAuthorization, REGISTRY, RelaxRules, RequestControls, SearchOptions, SessionTracking,
-        SortKey, SortKeys, SortResponse, Subentries, TreeDelete, ValueRule, VirtualListView, VirtualListViewResponse,
-        account_usability, find,
+        AssertionControl, Control, ControlKind, ControlPolicy, ControlSet, ControlValue, Criticality,
+        DereferenceRequest, DereferenceResponse, DereferenceResult, DereferenceSpecification, Descriptor, DomainScope,
+        DontUseCopy, LazyCommit, ListTarget, ManageDsaIt, MatchedValues, NoOp, OverlayControl, OverlayNumber,
+        OverlayRow, PagedResults, PermissiveModify, PostRead, PreRead, PreReadResponse, ProxiedAuthorization, REGISTRY,
+        RelaxRules, RequestControl, RequestControls, SearchOptions, SessionTracking, SortKey, SortKeys, SortResponse,
+        Subentries, TreeDelete, ValueRule, VirtualListView, VirtualListViewResponse, account_usability,
+        descriptor::texts, find,
     },
     encode_result,
     extended::{cancel, password_modify, who_am_i},
@@ -65,7 +67,7 @@ fn sent(operation: Operation, controls: &[&dyn EncodeControl]) -> Result<Request
 fn sent_under(
     operation: Operation,
     controls: &[&dyn EncodeControl],
-    policy: ControlPolicy,
+    policy: ControlPolicy<'_>,
 ) -> Result<RequestControls<'static>, Fault> {
     let mut out = Vec::new();
     let request = request(operation);
@@ -655,4 +657,86 @@ fn the_number_of_sort_keys_is_limited() {
         decoded(&[]).map_err(|fault| fault.code),
         Err(ironbark_model::ResultCode::PROTOCOL_ERROR)
     );
+}
+
+/// A control that only an overlay knows, with a number as its value.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Numbered(u8);
+
+impl ControlValue for Numbered {
+    const OID: &'static str = NUMBERED.oid;
+
+    fn write_value(&self, writer: &mut Writer<'_>) {
+        writer.raw(&[self.0]);
+    }
+}
+
+impl RequestControl<'_> for Numbered {
+    const DESCRIPTOR: &'static Descriptor = &NUMBERED;
+
+    fn decode(value: &[u8], _: &DecodeLimits) -> Result<Self, Fault> {
+        match value {
+            [number] => Ok(Self(*number)),
+            _ => Err(NUMBERED.malformed()),
+        }
+    }
+}
+
+const NUMBERED: Descriptor = Descriptor {
+    oid: "1.3.6.1.4.1.99999.1",
+    name: "numbered",
+    operations: &[Operation::Search],
+    extended_operations: &[],
+    criticality: Criticality::Any,
+    value: ValueRule::NotEmpty,
+    advertised: true,
+    texts: texts!("numbered control"),
+};
+
+#[test]
+fn a_control_of_an_overlay_is_obeyed_where_the_policy_has_it() {
+    static CONTROL: OverlayControl = OverlayControl::of::<Numbered>();
+    let kind = ControlKind::OfOverlay(OverlayNumber::new(63).unwrap());
+    assert_eq!(OverlayNumber::new(64), None);
+    let rows = [OverlayRow {
+        kind,
+        control: &CONTROL,
+    }];
+    let policy = ControlPolicy {
+        of_overlays: &rows,
+        ..ControlPolicy::default()
+    };
+    let sent = |controls: &[&dyn EncodeControl]| sent_under(Operation::Search, controls, policy);
+    let mut read = sent(&[&Control::critical(Numbered(7))]).unwrap();
+    assert_eq!(read.decoded::<Numbered>(), Some(Control::critical(Numbered(7))));
+    assert!(read.present().contains(kind) && read.critical().contains(kind) && ControlSet::OF_OVERLAYS.contains(kind));
+    read.remove(ControlSet::NONE.with(kind));
+    assert_eq!(read, RequestControls::default());
+    let read = sent(&[&Control::optional(Numbered(7)), &Control::critical(ManageDsaIt)]).unwrap();
+    assert!(read.sent(&NUMBERED).is_some_and(|sent| !sent.critical) && !read.critical().contains(kind));
+
+    let twice = Control::optional(Numbered(7));
+    for (controls, text) in [
+        (&[&twice as &dyn EncodeControl, &twice][..], NUMBERED.texts.duplicate),
+        (&[&raw(NUMBERED.oid, false, None)], NUMBERED.texts.absent),
+        (&[&raw(NUMBERED.oid, false, Some(b""))], NUMBERED.texts.empty),
+        (&[&raw(NUMBERED.oid, false, Some(b"xx"))], NUMBERED.texts.malformed),
+    ] {
+        let fault = sent(controls).unwrap_err();
+        assert_eq!((fault.code, fault.diagnostic), (ResultCode::PROTOCOL_ERROR, text));
+    }
+    let unavailable = |operation, policy| {
+        let refused = sent_under(operation, &[&Control::critical(Numbered(7))], policy);
+        assert_eq!(
+            sent_under(operation, &[&Control::optional(Numbered(7))], policy),
+            Ok(RequestControls::default())
+        );
+        refused.unwrap_err().diagnostic
+    };
+    assert_eq!(
+        unavailable(Operation::Modify, policy),
+        "critical extension is unavailable"
+    );
+    let without = unavailable(Operation::Search, ControlPolicy::default());
+    assert_eq!(without, "critical extension is not recognized");
 }

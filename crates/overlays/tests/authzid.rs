@@ -2,10 +2,8 @@
 #![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use ironbark_harness::{DecodedAnswer, Site, TestClient};
-use ironbark_ldap_proto::{
-    Authentication, BindRequest, EncodeControl, Request,
-    controls::{AuthorizationIdentityRequest, Control},
-};
+use ironbark_ldap_proto::{Authentication, BindRequest, EncodeControl, Request, controls::Control};
+use ironbark_overlays::authzid::AuthorizationIdentityRequest;
 
 const USER: &str = "cn=U,dc=ex";
 

@@ -1,9 +1,9 @@
-//! The entry points of the fuzz targets that read configurations, on the seed corpus and its mutations: the part of
-//! fuzzing that CI runs.
+//! The entry points of the fuzz targets that read configurations and the controls of overlays, on the seed corpus and
+//! its mutations: the part of fuzzing that CI runs.
 
 use ironbark_config::{MemoryFiles, fuzz, load};
 use ironbark_overlays::registry;
-use ironbark_testkit::fuzz::{corpus, smoke_of};
+use ironbark_testkit::fuzz::{corpus, smoke, smoke_of};
 
 #[test]
 fn corpus_and_mutations_of_it_never_panic() {
@@ -19,6 +19,8 @@ fn corpus_and_mutations_of_it_never_panic() {
         fuzz::config_entry(data, &registry());
     })
     .unwrap();
+    let tokens = [0x00, 0x7f, 0x80, 0x84, 0xff, 0x30, 0x0a];
+    smoke("overlay_control", &tokens, ironbark_overlays::fuzz::overlay_control).unwrap();
 }
 
 #[test]

@@ -4,8 +4,9 @@
 use ironbark_harness::{DecodedAnswer, Site};
 use ironbark_ldap_proto::{
     EncodeControl, Scope,
-    controls::{Control, ManageDsaIt, NoOpSearch, PagedResults, SortKey, SortKeys},
+    controls::{Control, ManageDsaIt, PagedResults, SortKey, SortKeys},
 };
+use ironbark_overlays::noopsrch::{DESCRIPTOR, NoOpSearch, NoOpSearchResponse};
 
 fn site(lines: &str) -> Site {
     let lines = format!("overlay noopsrch\n{lines}");
@@ -24,8 +25,15 @@ fn count_with(site: &mut Site, filter: &str, more: &[&dyn EncodeControl]) -> Dec
 }
 
 /// Result code, entries and references, as the control has them.
+fn counted(answer: &DecodedAnswer) -> Option<(u32, u32, u32)> {
+    let (oid, value) = answer.of_overlay.as_ref()?;
+    assert_eq!(oid, DESCRIPTOR.oid);
+    let counted = NoOpSearchResponse::decode_value(value).expect("numbers");
+    Some((counted.code.0, counted.entries, counted.references))
+}
+
 fn count(site: &mut Site, filter: &str) -> (u32, u32, u32) {
-    count_with(site, filter, &[]).counted.expect("numbers")
+    counted(&count_with(site, filter, &[])).expect("numbers")
 }
 
 #[test]
@@ -39,12 +47,12 @@ fn a_search_sends_the_numbers_of_what_it_finds() {
     assert_eq!(site.add_with("ou=away,dc=ex", referral, &[&managing]).code, 0);
     let octets_of = |answer: &DecodedAnswer| (answer.code, answer.referrals.len());
     let answer = count_with(&mut site, "(sn=s)", &[]);
-    assert_eq!((answer.counted, octets_of(&answer)), (Some((0, 3, 1)), (0, 0)));
+    assert_eq!((counted(&answer), octets_of(&answer)), (Some((0, 3, 1)), (0, 0)));
     assert_eq!(answer.references, 0, "none is sent");
     let plain = site.search_with("dc=ex", Scope::WholeSubtree, "(sn=s)", &[], &[]);
-    assert_eq!((plain.entries.len(), plain.references, plain.counted), (3, 1, None));
+    assert_eq!((plain.entries.len(), plain.references, counted(&plain)), (3, 1, None));
     let answer = count_with(&mut site, "(ou=*)", &[&managing]);
-    assert_eq!(answer.counted, Some((0, 2, 0)));
+    assert_eq!(counted(&answer), Some((0, 2, 0)));
 }
 
 #[test]
@@ -67,7 +75,7 @@ fn limits_are_those_of_a_search_that_sends() {
     let mut site = site("sizelimit 2\naccess to * by * read");
     site.become_("cn=someone,dc=ex");
     let answer = count_with(&mut site, "(objectClass=*)", &[]);
-    assert_eq!((answer.code, answer.counted), (4, Some((4, 2, 0))));
+    assert_eq!((answer.code, counted(&answer)), (4, Some((4, 2, 0))));
     let mut site = self::site("limits * size.unchecked=1\naccess to * by * read");
     site.become_("cn=someone,dc=ex");
     assert_eq!(count_with(&mut site, "(objectClass=*)", &[]).code, 11);
@@ -83,7 +91,7 @@ fn pages_and_sorted_searches_are_counted_too() {
     }];
     let sorted = Control::critical(SortKeys(keys[..].into()));
     let answer = count_with(&mut site, "(sn=s)", &[&sorted]);
-    assert_eq!(answer.counted, Some((0, 3, 0)), "{answer:?}");
+    assert_eq!(counted(&answer), Some((0, 3, 0)), "{answer:?}");
     let (mut cookie, mut counts) = (Vec::new(), Vec::new());
     loop {
         let page = Control::critical(PagedResults {
@@ -91,7 +99,7 @@ fn pages_and_sorted_searches_are_counted_too() {
             cookie: &cookie,
         });
         let answer = count_with(&mut site, "(objectClass=*)", &[&page]);
-        counts.push(answer.counted.expect("numbers").1);
+        counts.push(counted(&answer).expect("numbers").1);
         cookie = answer.cookie.expect("a cookie");
         if cookie.is_empty() {
             break;
@@ -110,7 +118,7 @@ fn without_the_overlay_there_is_no_such_control() {
     ] {
         let answer = site.search_with("dc=ex", Scope::WholeSubtree, "(objectClass=*)", &[], &[&control]);
         assert_eq!(
-            (answer.code, answer.entries.len(), answer.counted),
+            (answer.code, answer.entries.len(), counted(&answer)),
             (code, entries, None)
         );
     }
@@ -119,4 +127,37 @@ fn without_the_overlay_there_is_no_such_control() {
         root.entries.concat().contains("1.3.6.1.4.1.4203.666.5.18")
     };
     assert!(!names(&mut site) && names(&mut self::site("")));
+}
+
+#[test]
+fn rules_name_the_control_whether_the_database_has_the_overlay_or_not() {
+    let found = |mut site: Site| {
+        site.become_("cn=someone,dc=ex");
+        let asked = Control::optional(NoOpSearch);
+        let answer = site.search_with("dc=ex", Scope::WholeSubtree, "(sn=s)", &[], &[&asked]);
+        (answer.code, answer.entries.len(), counted(&answer))
+    };
+    let without = |lines: &str| {
+        let mut site = Site::open_of(&ironbark_overlays::registry(), lines, ironbark_overlays::make);
+        site.populate();
+        site
+    };
+    let rules = |rule: &str| {
+        let control = format!("control={}", DESCRIPTOR.oid);
+        format!(
+            "restrictop {}\naccess to * by * read",
+            rule.replace("CONTROL", &control)
+        )
+    };
+    let reject = rules("search CONTROL by * reject\nrestrictop all by * allow");
+    assert_eq!(found(site(&reject)), (53, 0, None));
+    assert_eq!(found(without(&reject)), (0, 3, None));
+    let drop = rules("search by * drop CONTROL\nrestrictop all by * allow");
+    assert_eq!(found(site(&drop)), (0, 3, None));
+    let hide = format!(
+        "access to attrs=sn control={} by * none\naccess to * by * read",
+        DESCRIPTOR.oid
+    );
+    assert_eq!(found(site(&hide)), (0, 0, Some((0, 0, 0))));
+    assert_eq!(found(without(&hide)), (0, 3, None));
 }

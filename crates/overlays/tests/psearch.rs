@@ -11,13 +11,11 @@ use ironbark_harness::{Site, TestClient, staying::Staying};
 use ironbark_ldap_proto::{
     DecodeLimits, DerefAliases, EncodeControl, Filter, MessageId, Request, Response, ResponseMessage, Scope,
     SearchRequest,
-    controls::{
-        ChangeType, ChangeTypes, Control, EntryChange, ManageDsaIt, PagedResults, PersistentSearch, SortKey, SortKeys,
-        Subentries, SyncRequest, find, persistent_search::CHANGE_OID,
-    },
+    controls::{Control, ManageDsaIt, PagedResults, SortKey, SortKeys, Subentries, SyncRequest, find},
     frame,
     message::encode_request,
 };
+use ironbark_overlays::psearch::{CHANGE_OID, ChangeType, ChangeTypes, EntryChange, PersistentSearch};
 
 fn site(lines: &str) -> Site {
     let lines = format!("{lines}\noverlay psearch");

@@ -19,6 +19,7 @@ use ironbark_config::{
     reader::{self, quote},
     statement_text,
 };
+use ironbark_ldap_proto::controls::{OverlayNumber, lookup};
 use ironbark_model::{Dn, Schema, schema::Source};
 use ironbark_overlays::{OVERLAYS, registry};
 
@@ -375,5 +376,16 @@ fn every_overlay_has_a_name_and_a_class_of_its_own() {
             "{}: the introduction is sentences",
             overlay.name
         );
+    }
+}
+
+#[test]
+fn controls_that_only_overlays_know_are_numbered_and_no_rows_of_the_table() {
+    let known = registry();
+    let all = OVERLAYS.iter().flat_map(|row| row.descriptor.controls);
+    for (number, oid) in all.enumerate() {
+        assert_eq!(known.overlay_control(oid), Some(number), "{oid} comes once");
+        assert!(OverlayNumber::new(number).is_some(), "{oid} has a kind");
+        assert!(lookup(oid.as_bytes()).is_none(), "{oid} is a row of the table");
     }
 }

@@ -13,10 +13,7 @@ use ironbark_harness::{DecodedAnswer, Site, TestClient};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, DecodeLimits, ExtendedRequest, List, MessageId, RawControl, Request, Response,
     ResponseMessage, Scope,
-    controls::{
-        AuthorizationIdentity, ControlValue as _, PasswordPolicyError as Error, PasswordPolicyRequest,
-        PasswordPolicyResponse,
-    },
+    controls::{ControlValue as _, PasswordPolicyError as Error, PasswordPolicyRequest, PasswordPolicyResponse},
     extended::{
         password_modify::{self, PasswordModifyRequest},
         start_tls,
@@ -25,6 +22,7 @@ use ironbark_ldap_proto::{
     },
     message::encode_request,
 };
+use ironbark_overlays::authzid::AuthorizationIdentity;
 
 const U: &str = "uid=u,dc=ex";
 const ROOT: &str = "cn=root,dc=ex";

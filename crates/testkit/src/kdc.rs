@@ -1,11 +1,11 @@
 //! A Kerberos KDC for tests, of Debian's krb5-kdc.
 
 use std::{
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     process::{Child, Command, Stdio},
 };
 
-use crate::{Layout, ProgramOutput, TestkitError, binary::installed, command, wait};
+use crate::{Layout, ProgramOutput, TestkitError, binary::installed, command, server::free_port, wait};
 
 /// A KDC of the realm `EXAMPLE.COM` with users `ann` and `ann/admin`, whose password is `pencil`, and the service
 /// `ldap/localhost`.
@@ -29,8 +29,7 @@ impl Kdc {
     /// A KDC that listens on a loopback port.
     pub fn start() -> Result<Self, TestkitError> {
         let layout = Layout::new()?;
-        let listener = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let port = listener.map_err(TestkitError::io("cannot find a free port"))?.port();
+        let port = free_port()?;
         let filled = |text: &str, realm: &str| {
             let text = text.replace("{port}", &port.to_string()).replace("{realm}", realm);
             text.replace("{dir}", &layout.path().display().to_string())

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
 
@@ -75,15 +75,20 @@ fn with_harness(program: &Program, filters: &[String], ran: &mut Ran) -> Result<
         .stdout(Stdio::piped())
         .spawn()
         .with_context(|| program.executable.display().to_string())?;
-    let lines = lines(child.stdout.take().context("no output")?);
-    if let Err(hanging) = follow(&program.name, &lines, SILENCE, ran) {
-        child.kill()?;
+    let output = child.stdout.take().context("no output")?;
+    let (sender, lines) = mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(move || send_lines(output, &sender));
+        let Err(hanging) = follow(&program.name, &lines, SILENCE, ran) else {
+            return Ok(());
+        };
         let names = hanging.into_iter().collect::<Vec<_>>().join(", ");
         println!(
             "\n---- {}\nno test has begun or ended for {SILENCE:?}; under way: {names}",
             program.name
         );
-    }
+        child.kill()
+    })?;
     ran.failed = !child.wait()?.success();
     Ok(())
 }
@@ -112,20 +117,12 @@ fn follow(program: &str, lines: &Receiver<Vec<u8>>, silence: Duration, ran: &mut
 }
 
 /// The lines of a program's output, as they come.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "xtask does not know runtime, which starts the threads of the server"
-)]
-fn lines(output: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                return;
-            }
+fn send_lines(output: impl Read, sender: &Sender<Vec<u8>>) {
+    for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
+        if sender.send(line).is_err() {
+            return;
         }
-    });
-    receiver
+    }
 }
 
 /// Which tests are under way.

@@ -68,7 +68,7 @@ const BANS: &[Ban] = &[
     Ban {
         rule: "thread",
         pattern: "thread::spawn",
-        allowed: &["crates/runtime/", "xtask/src/testing/running.rs"],
+        allowed: &["crates/runtime/"],
         tests_may: false,
         reason: "threads are started by runtime::spawn_named, or scoped",
     },

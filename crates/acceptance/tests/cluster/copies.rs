@@ -155,11 +155,7 @@ fn a_server_does_not_join_a_log_of_a_later_version() {
 fn a_copy_comes_to_the_place_that_the_settings_name() {
     let etcd = Etcd::start(1).unwrap();
     let first = begun(&etcd);
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let port = ironbark_testkit::free_port().unwrap();
     let config = configuration(&etcd, "").replacen("timeout=3", &format!("timeout=3 copy=127.0.0.1:{port}"), 1);
     let other = Server::start(Flavor::Ironbark, &config).unwrap();
     other.wait_for_log(&format!("waits at 127.0.0.1 port {port}")).unwrap();

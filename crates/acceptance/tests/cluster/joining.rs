@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{Read, Write},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
 };
 
 use ironbark_testkit::{Etcd, Flavor, Server, Tool, wait};
@@ -135,7 +135,7 @@ fn a_value_that_cannot_be_read_stops_the_copy_there_and_is_named() {
 fn a_node_is_ready_when_it_has_what_its_cluster_has() {
     let etcd = Etcd::start(1).unwrap();
     let mut first = filled(&etcd, "ann");
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = ironbark_testkit::free_port().unwrap();
     let config =
         configuration(&etcd, "").replacen("pidfile", &format!("metrics-listener 127.0.0.1:{port}\npidfile"), 1);
     let mut copy = Server::prepare(Flavor::Ironbark, &config).unwrap();

@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     fs,
-    net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
 };
@@ -24,10 +23,9 @@ pub(crate) struct Container {
     child: Option<Child>,
 }
 
-/// The port of a listener that is closed again. Servers of these tests listen on loopback alone.
+/// A port that nobody listens on. Servers of these tests listen on loopback alone.
 pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
+    ironbark_testkit::free_port().unwrap()
 }
 
 impl Container {

@@ -10,10 +10,9 @@ use ironbark_testkit::{Flavor, Server, wait};
 
 use super::{configuration, populated};
 
-/// A port that is free now; the server reports an error if it is taken meanwhile.
+/// An address that nobody listens on.
 pub(super) fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap()
+    SocketAddr::from(([127, 0, 0, 1], ironbark_testkit::free_port().unwrap()))
 }
 
 /// Status line, headers and body.

@@ -289,7 +289,7 @@ pub(super) fn get(port: u16, path: &str) -> String {
 fn metrics_say_what_consumers_do_and_that_they_fail() {
     let mut provider = providing(Flavor::Ironbark, "");
     provider.ldapadd(PEOPLE).unwrap().success().unwrap();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = ironbark_testkit::free_port().unwrap();
     let global = format!("metrics-listener 127.0.0.1:{port}");
     let lines = line(&provider, "type=refreshAndPersist");
     let consumer = Server::start(Flavor::Ironbark, &Server::people_config(&global, &lines)).unwrap();

@@ -1,6 +1,6 @@
 //! A database follows a 389 Directory Server by its change log (`syncdata=changelog`).
 
-use std::{net::TcpListener, process::Command};
+use std::process::Command;
 
 use ironbark_testkit::{Credentials, Ds389, Flavor, NormalizedLdif, Server, wait};
 
@@ -255,7 +255,7 @@ fn it_takes_the_content_and_every_change_once() {
 fn a_gap_in_the_log_leads_to_a_comparison_of_everything() {
     let mut provider = Ds389::start().unwrap();
     provider.client("ldapadd", &[], CONTENT).unwrap().success().unwrap();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = ironbark_testkit::free_port().unwrap();
     let mut consumer = consumer(&provider, &format!("metrics-listener 127.0.0.1:{port}"), "");
     consumer.launch().unwrap();
     assert_follows(&consumer, &provider);

@@ -1,7 +1,5 @@
 //! What several writers have done at the same time is shown: cn=Conflicts,cn=Monitor and metrics.
 
-use std::net::TcpListener;
-
 use ironbark_testkit::{Credentials, Flavor, Server, wait};
 
 use crate::replication::{
@@ -11,9 +9,7 @@ use crate::replication::{
 
 /// Two servers that follow each other, not started, and the ports of their metrics.
 fn pair() -> (Vec<Server>, Vec<u16>) {
-    let ports: Vec<u16> = (0..2)
-        .map(|_| TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port())
-        .collect();
+    let ports: Vec<u16> = (0..2).map(|_| ironbark_testkit::free_port().unwrap()).collect();
     let server = |number: usize| {
         let global = format!("serverID {}\nmetrics-listener 127.0.0.1:{}", number + 1, ports[number]);
         let config = Server::people_config(&global, &format!("overlay syncprov\n#consumers\n{MONITOR}"));

@@ -2,7 +2,6 @@
 
 use std::{
     fs::File,
-    net::TcpListener,
     process::{Child, Command, Stdio},
 };
 
@@ -20,7 +19,7 @@ use crate::replication::{
 
 /// A provider with cn=Monitor, and the port of its metrics.
 fn provider(threads: u8) -> (Server, u16) {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = ironbark_testkit::free_port().unwrap();
     let global = format!("serverID 1\nthreads {threads}\nmetrics-listener 127.0.0.1:{port}");
     let config = Server::people_config(&global, &format!("overlay syncprov\n{MONITOR}"));
     let server = Server::start(Flavor::Ironbark, &config).unwrap();
@@ -296,7 +295,7 @@ fn a_copy_is_ready_once_its_first_refresh_is_complete() {
     let mut provider = providing(Flavor::Ironbark, "");
     provider.ldapadd(PEOPLE).unwrap().success().unwrap();
     provider.stop().unwrap();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = ironbark_testkit::free_port().unwrap();
     let config = Server::people_config(
         &format!("metrics-listener 127.0.0.1:{port}"),
         &line(&provider, "type=refreshAndPersist"),

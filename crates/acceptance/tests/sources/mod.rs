@@ -13,7 +13,7 @@ mod proxied;
 
 use std::{
     io::{Read as _, Write as _},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     time::Duration,
 };
 
@@ -27,7 +27,7 @@ pub(crate) const BIND: [u8; 14] = [0x30, 12, 2, 1, 1, 0x60, 7, 2, 1, 3, 4, 0, 0x
 
 /// A port that nobody listens on.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    ironbark_testkit::free_port().unwrap()
 }
 
 /// A server with a listener of `scheme` on a further port, these global lines, and these in its database.

@@ -19,6 +19,9 @@ pub struct OverlayDescriptor {
     /// Its settings, in the order of the class: a converted configuration prints the attributes in this order, as slapd
     /// does.
     pub settings: &'static [Setting],
+    /// OIDs of request controls that only it knows. Access rules and `restrictop` may name them whether a database has
+    /// the overlay or not.
+    pub controls: &'static [&'static str],
     /// The settings of an overlay without any statement.
     pub fresh: fn() -> AnySettings,
     /// Schema definitions in the form of a `.schema` file. They are always known; cn=Subschema shows them when the

@@ -130,6 +130,12 @@ impl Registry {
             .copied()
     }
 
+    /// The number of a control of requests that only an overlay knows, among those of all overlays that are built.
+    pub fn overlay_control(&self, oid: &str) -> Option<usize> {
+        let mut controls = self.0.overlays.iter().flat_map(|overlay| overlay.controls);
+        controls.position(|known| *known == oid)
+    }
+
     /// The parts of OpenLDAP that a configuration may name, built or not.
     pub fn parts(&self) -> &PartList {
         &self.0.parts

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ironbark_config::{GlobalConfig, Registry, SchemaStatement};
 use ironbark_ldap_proto::{
     DecodeLimits,
-    controls::ControlSet,
+    controls::{ControlSet, OverlayRow},
     extended::{ExtendedDescriptor, ExtendedOperation, lookup},
 };
 use ironbark_model::{Dn, Entry, Schema};
@@ -15,6 +15,7 @@ use ironbark_runtime::Clock;
 use super::{root_dse::RootDse, tree_attributes::TreeAttributes, well_known::WellKnown};
 use crate::{
     NamingContext, password,
+    request::bound::BoundControls,
     rules::{OperationRules, Rules},
 };
 
@@ -62,8 +63,12 @@ pub struct Configuration {
 /// What the overlays of all databases add, in one place.
 #[derive(Debug, Default)]
 pub(crate) struct OfOverlays {
-    /// Controls that overlays bring.
+    /// Controls of the table that overlays bring.
     pub(crate) controls: ControlSet,
+    /// Controls that only overlays know.
+    pub(crate) own_controls: Vec<OverlayRow>,
+    /// Those of them that come with the responses of binds.
+    pub(crate) bound: Arc<BoundControls>,
     /// Controls that overlays answer with each entry of a search.
     pub(crate) entry_controls: ControlSet,
     /// Whether an overlay decides about requests.

@@ -4,7 +4,10 @@ use ironbark_model::{
     AttributeDescription, Dn, Schema,
     schema::{
         ClassNumber,
-        entry_check::{CheckedAttribute, EntryCheck},
+        entry_check::{
+            CheckedAttribute, EntryCheck, allows_collective, check_naming_attribute, former_class_of,
+            naming_value_conflict,
+        },
     },
 };
 use ironbark_store::StoreError;
@@ -48,7 +51,7 @@ pub(crate) fn check(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> 
     let classes = entry.classes.iter().map(Vec::as_slice);
     let check = EntryCheck {
         former_class: None,
-        collective_allowed: has_class(schema, entry.classes, "2.5.17.2"),
+        collective_allowed: allows_collective(schema, classes.clone()),
         relax: entry.relax,
         may_be_dynamic: entry.may_be_dynamic,
     };
@@ -66,20 +69,15 @@ pub(crate) fn check(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> 
 }
 
 /// The structural class that an existing entry has.
-fn former_class(schema: &Schema, entry: &Checked<'_>) -> Result<Option<ClassNumber>, EntryRefusal> {
+fn former_class(schema: &Schema, entry: &Checked<'_>) -> Result<Option<ClassNumber>, OperationError> {
     let Former::Entry(former) = entry.former else {
         return Ok(None);
     };
     if entry.classes.is_empty() {
-        return Err(EntryRefusal::NoObjectClass);
+        return Err(EntryRefusal::NoObjectClass.into());
     }
     let name = former.ok_or(EntryRefusal::NoStructuralClass)?;
-    match schema.find_object_class(name) {
-        Some(class) => Ok(Some(class.number)),
-        None => Err(EntryRefusal::UnknownStructuralClass {
-            class: String::from_utf8_lossy(name).into_owned(),
-        }),
-    }
+    Ok(Some(former_class_of(schema, name)?))
 }
 
 /// The attributes of the RDN of a new entry must be able to name it. What the entry lacks is added, except a second
@@ -89,8 +87,7 @@ fn check_new_name(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> Re
         check_naming_attribute(schema, &description, entry.relax)?;
         let is_single = schema.attribute_type(description.attribute_type).single_value;
         if is_single && !holds(&description, &normal_form(schema, &description, &value))? {
-            let attribute = schema.description_text(&description);
-            return Err(EntryRefusal::NamingValueConflict { attribute }.into());
+            return Err(naming_value_conflict(schema, &description).into());
         }
     }
     Ok(())
@@ -110,53 +107,12 @@ fn check_name(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> Result
             .any(|attribute| *attribute.description == description)
         {
             let attribute = schema.description_text(&description);
-            return Err(EntryRefusal::NoNamingAttribute { attribute }.into());
+            return Err(EntryRefusal::LacksNamingAttribute { attribute }.into());
         }
         if !holds(&description, &normal_form(schema, &description, &value))? {
             let attribute = schema.description_text(&description);
-            return Err(EntryRefusal::NoNamingValue { attribute }.into());
+            return Err(EntryRefusal::LacksNamingValue { attribute }.into());
         }
     }
     Ok(())
-}
-
-/// Refuses a new name with an attribute type that is allowed only in names of the configuration.
-///
-/// # Errors
-/// `undefinedAttributeType`.
-pub(crate) fn check_naming_types(schema: &Schema, name: &Dn) -> Result<(), EntryRefusal> {
-    if name.has_unknown_leaf_type(schema) {
-        return Err(EntryRefusal::UndefinedNamingType);
-    }
-    Ok(())
-}
-
-/// Whether an attribute may name entries at all.
-///
-/// # Errors
-/// `namingViolation`.
-fn check_naming_attribute(
-    schema: &Schema,
-    description: &AttributeDescription,
-    relax: bool,
-) -> Result<(), EntryRefusal> {
-    let attribute_type = schema.attribute_type(description.attribute_type);
-    match attribute_type.naming_fault(relax) {
-        Some(fault) => Err(EntryRefusal::NotNaming {
-            attribute: schema.description_text(description),
-            fault,
-        }),
-        None => Ok(()),
-    }
-}
-
-/// Whether a class, or a subclass of it, is among the values.
-pub(crate) fn has_class(schema: &Schema, classes: &[Vec<u8>], oid: &str) -> bool {
-    let Some(wanted) = schema.find_object_class(oid.as_bytes()) else {
-        return false;
-    };
-    classes
-        .iter()
-        .filter_map(|name| schema.find_object_class(name))
-        .any(|class| schema.superclasses(class.number).contains(&wanted.number))
 }

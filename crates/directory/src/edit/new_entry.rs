@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, Schema, schema::entry_check::CheckedAttribute};
+use ironbark_model::{
+    Attribute, AttributeDescription, Dn, Entry, Schema,
+    schema::entry_check::{self, CheckedAttribute},
+};
 use ironbark_store::change::RequestedChange;
 
 use super::{checks, entry_rules};
@@ -58,7 +61,7 @@ pub(crate) fn add_naming_values(
     entry: &mut Entry,
 ) -> Result<Vec<AttributeDescription>, OperationError> {
     let mut added = Vec::new();
-    entry_rules::check_naming_types(schema, &entry.dn)?;
+    entry_check::check_naming_types(schema, &entry.dn)?;
     for (description, value) in entry.dn.leaf_assertions(schema) {
         let attribute_type = schema.attribute_type(description.attribute_type);
         let normal = normal_form(schema, &description, &value);

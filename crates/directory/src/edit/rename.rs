@@ -1,8 +1,7 @@
 //! A new RDN: what it changes in its entry.
 
-use ironbark_model::{AttributeDescription, Dn, Schema};
+use ironbark_model::{AttributeDescription, Dn, Schema, schema::entry_check};
 
-use super::entry_rules;
 use crate::{
     OperationError,
     refusal::ModifyDnRefusal,
@@ -32,7 +31,7 @@ pub(crate) fn modifications_of(
         }
     };
     let mut modifications = Vec::new();
-    entry_rules::check_naming_types(schema, new_rdn)?;
+    entry_check::check_naming_types(schema, new_rdn)?;
     for (description, value) in new_rdn.leaf_assertions(schema) {
         if schema.attribute_type(description.attribute_type).equality.is_none() {
             return Err(ModifyDnRefusal::NoEqualityRule.into());

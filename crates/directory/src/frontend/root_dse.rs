@@ -8,7 +8,7 @@ use ironbark_config::{
     kinds::{CONFIG, MONITOR},
 };
 use ironbark_ldap_proto::{
-    controls::{self, ControlKind, ControlValue as _},
+    controls::{self, ControlKind, ControlPolicy, ControlValue as _},
     extended,
 };
 use ironbark_model::{Attribute, Dn, Entry, Schema};
@@ -73,6 +73,23 @@ fn dynamic_subtrees(configuration: &Configuration) -> impl Iterator<Item = Strin
         .map(|suffix| suffix.pretty().to_owned())
 }
 
+/// The values of `supportedControl`.
+fn supported_controls(configuration: &Configuration) -> Vec<&'static str> {
+    let ControlPolicy {
+        available, of_overlays, ..
+    } = policy(configuration);
+    let of_table = controls::REGISTRY.iter().filter(|row| available.contains(row.kind));
+    let all = of_table
+        .map(|row| row.descriptor)
+        .chain(of_overlays.iter().map(|row| row.control.descriptor));
+    let mut supported: Vec<_> = all.filter(|row| row.advertised).map(|row| row.oid).collect();
+    if available.contains(ControlKind::PasswordPolicy) {
+        // Controls of responses, which `ppolicy_send_netscape_controls` sends.
+        supported.extend([controls::PasswordExpired::OID, controls::PasswordExpiring::OID]);
+    }
+    supported
+}
+
 /// The root DSE. It lists only what the server has.
 ///
 /// # Errors
@@ -100,15 +117,7 @@ pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> 
         configuration.naming_contexts().map(|dn| dn.pretty().to_owned()),
     );
     entry.add("dynamicSubtrees", dynamic_subtrees(configuration));
-    let available = policy(configuration).available;
-    let supported = controls::REGISTRY.iter();
-    let supported = supported.filter(|row| row.descriptor.advertised && available.contains(row.kind));
-    let mut supported: Vec<_> = supported.map(|row| row.descriptor.oid).collect();
-    if available.contains(ControlKind::PasswordPolicy) {
-        // Controls of responses, which `ppolicy_send_netscape_controls` sends.
-        supported.extend([controls::PasswordExpired::OID, controls::PasswordExpiring::OID]);
-    }
-    entry.add("supportedControl", supported);
+    entry.add("supportedControl", supported_controls(configuration));
     let advertised = extended::REGISTRY.iter();
     let advertised =
         advertised.filter(|row| row.advertised && configuration.extended_operation(row.oid.as_bytes()).is_some());

@@ -7,7 +7,7 @@ use std::{cell::OnceCell, sync::Arc};
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::ControlKind;
-use ironbark_model::{Dn, Entry, Schema};
+use ironbark_model::{Dn, Entry, Schema, schema::entry_check};
 use ironbark_store::{
     ChangeKind, ChangeRecord, Effect,
     change::{RequestedChange, RequestedKind, RequestedModification},
@@ -30,7 +30,7 @@ use crate::{
     },
     edit::{
         checks::{author_of, require},
-        entry_rules, new_entry,
+        new_entry,
         rights::{check_access, is_granted},
     },
     overlay::{
@@ -124,7 +124,7 @@ impl Execution<'_> {
         modification::check_permitted(&self.served.configuration.schema, &mut modifications, false)?;
         new_entry::refuse_repetition(&self.served.configuration.schema, &modifications)?;
         let mut entry = new_entry::entry_of(dn.clone(), &modifications);
-        entry_rules::check_naming_types(&self.served.configuration.schema, dn)?;
+        entry_check::check_naming_types(&self.served.configuration.schema, dn)?;
         let superior = dn.parent().unwrap_or_default();
         let superior = self.find(&superior).ok_or_else(|| self.missing(dn))?;
         require(

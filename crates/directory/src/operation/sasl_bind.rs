@@ -162,10 +162,10 @@ impl Answer {
             result: LdapResult::new(code),
             server_sasl_credentials: data.as_deref(),
         };
-        let shown = identity
+        let bound = identity
             .as_ref()
-            .and_then(|identity| respond::authorization_identity(origin, identity));
-        let controls: Vec<&dyn EncodeControl> = shown.iter().map(|control| control as _).collect();
+            .map(|identity| respond::bound_controls(origin, identity));
+        let controls: Vec<&dyn EncodeControl> = bound.iter().flatten().map(|control| control as _).collect();
         encode_bind_response(
             out,
             MessageId::new(origin.message_id).unwrap_or_default(),

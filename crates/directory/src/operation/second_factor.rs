@@ -7,7 +7,6 @@ use crate::{
     OperationError,
     edit::modify::{Audience, modify_stamped},
     overlay::{Execution, SecondFactor, Spending, overlays_of},
-    password::totp_key,
 };
 
 /// What is found in a presented password.
@@ -55,12 +54,11 @@ impl Presented {
     /// password. Keys that are not among the stored passwords do not count: the client has no access to them.
     pub(crate) fn behind_keys(&self, stored: &[Vec<u8>]) -> (Vec<Vec<u8>>, bool) {
         let (mut all, mut is_whole) = (stored.to_vec(), false);
-        let keys = self.spendings.iter().filter_map(|spending| spending.stored.as_ref());
-        for key in keys.filter(|key| stored.contains(key)) {
-            match totp_key(key).map(|key| key.password) {
-                Some(Some(password)) => all.push(password.to_vec()),
-                Some(None) => is_whole |= self.password_octets == 0,
-                None => {}
+        let keys = self.spendings.iter().filter_map(|spending| spending.key.as_ref());
+        for key in keys.filter(|key| stored.contains(&key.value)) {
+            match &key.password {
+                Some(password) => all.push(password.clone()),
+                None => is_whole |= self.password_octets == 0,
             }
         }
         (all, is_whole)

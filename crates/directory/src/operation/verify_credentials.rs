@@ -156,6 +156,7 @@ fn origin_of(verification: &Arc<Verification>) -> RequestContext {
         sequence: Sequence::default(),
         restriction: Restriction::default(),
         responses: None,
+        bound: None,
         pdu: None,
         verification: Some(Arc::clone(verification)),
         ..origin.clone()
@@ -176,8 +177,7 @@ fn read_controls(
     let [outer, inner] = [&origin.tracked, &tracked].map(|text| text.as_deref().unwrap_or_default());
     origin.tracked = Some(format!("{outer} VERIFYCREDENTIALS{inner}").into());
     let read = read?;
-    origin.request.controls = read.present();
-    origin.critical_controls = read.critical();
+    origin.note_controls(&read, &configuration.of_overlays.bound);
     Ok(())
 }
 

@@ -1,9 +1,8 @@
 //! Responses: an outcome becomes an LDAPResult in an output buffer.
 
 use ironbark_ldap_proto::{
-    BindResponse, EncodeControl, ExtendedResponse, LdapResult, List, MessageId, Operation,
-    controls::{AuthorizationIdentity, ControlKind},
-    encode_bind_response, encode_extended_response, encode_result,
+    BindResponse, EncodeControl, ExtendedResponse, LdapResult, List, MessageId, Operation, encode_bind_response,
+    encode_extended_response, encode_result,
 };
 use ironbark_model::ResultCode;
 
@@ -27,8 +26,8 @@ pub(crate) fn code(out: &mut Vec<u8>, message_id: i32, operation: Operation, cod
 
 /// Appends the response of a bind that gives the connection this identity, and has nothing else to report.
 pub(crate) fn bound(out: &mut Vec<u8>, origin: &RequestContext, identity: &Identity) {
-    let control = authorization_identity(origin, identity);
-    let controls: Vec<&dyn EncodeControl> = control.iter().map(|control| control as _).collect();
+    let controls = bound_controls(origin, identity);
+    let controls: Vec<&dyn EncodeControl> = controls.iter().map(|control| control as _).collect();
     let response = BindResponse {
         result: LdapResult::new(ResultCode::SUCCESS),
         server_sasl_credentials: None,
@@ -37,17 +36,10 @@ pub(crate) fn bound(out: &mut Vec<u8>, origin: &RequestContext, identity: &Ident
     encode_bind_response(out, id, &response, &controls);
 }
 
-/// The identity of the connection as a control of the bind's response, if the client asks for it (RFC 3829).
-pub(crate) fn authorization_identity(origin: &RequestContext, identity: &Identity) -> Option<ResponseControl> {
-    let is_asked = origin.has_control(ControlKind::AuthorizationIdentity);
-    is_asked.then(|| {
-        let name = if identity.is_anonymous() {
-            String::new()
-        } else {
-            format!("dn:{}", identity.dn.pretty())
-        };
-        ResponseControl::new(&AuthorizationIdentity(name))
-    })
+/// What overlays send with the response of a bind that gives the connection this identity.
+pub(crate) fn bound_controls(origin: &RequestContext, identity: &Identity) -> Vec<ResponseControl> {
+    let bound = origin.bound.as_ref();
+    bound.map(|bound| bound.of(origin, identity)).unwrap_or_default()
 }
 
 /// The code that a comparison ends with.
@@ -109,8 +101,8 @@ fn bind_result(out: &mut Vec<u8>, origin: &RequestContext, end: &BindEnd) {
         server_sasl_credentials: credentials.filter(|_| refusal.is_none()),
     };
     let identity = end.identity.as_ref().filter(|_| refusal.is_none());
-    let identity = identity.and_then(|identity| authorization_identity(origin, identity));
-    let controls = end.controls.iter().chain(&identity);
+    let of_identity = identity.map(|identity| bound_controls(origin, identity));
+    let controls = end.controls.iter().chain(of_identity.iter().flatten());
     let controls: Vec<&dyn EncodeControl> = controls.map(|control| control as &dyn EncodeControl).collect();
     encode_bind_response(
         out,

@@ -74,9 +74,18 @@ pub struct Spending {
     pub keeper: Dn,
     /// The changes of that entry. They are made even if the password is wrong.
     pub modifications: Vec<Modification>,
-    /// The stored password whose key ([`totp_key`](crate::password::totp_key)) has made the factor: what was presented
-    /// before the factor is compared with the password behind the key. `None`: with the stored passwords of the entry.
-    pub stored: Option<Vec<u8>>,
+    /// The key that has made the factor, if it is a stored password of the entry. `None`: what was presented before the
+    /// factor is compared with the stored passwords of the entry.
+    pub key: Option<FactorKey>,
+}
+
+/// A stored password that is the key of a second factor.
+#[derive(Debug)]
+pub struct FactorKey {
+    /// The whole value.
+    pub value: Vec<u8>,
+    /// The stored password that is compared with what was presented before the factor. `None`: nothing may stand there.
+    pub password: Option<Vec<u8>>,
 }
 
 /// A bind with the password of an entry, before its result. Overlays may change everything except the entry and the

@@ -9,6 +9,7 @@ mod author;
 mod binds;
 mod comparisons;
 mod content;
+mod counting;
 mod derivation;
 pub(crate) mod derived;
 mod derived_origins;
@@ -22,6 +23,7 @@ mod extended;
 pub(crate) mod facts;
 mod followers;
 mod look;
+mod notices;
 mod outcome;
 pub(crate) mod password_checks;
 mod pipeline;
@@ -40,14 +42,15 @@ mod whole_pass;
 
 use std::sync::Arc;
 
-use ironbark_ldap_proto::controls::ControlSet;
+use ironbark_ldap_proto::controls::{ControlSet, OverlayControl};
 
 pub use self::{
     adds::AddHooks,
     author::{Author, Reads},
-    binds::{BindAttempt, BindHooks, SecondFactor, Spending},
+    binds::{BindAttempt, BindHooks, FactorKey, SecondFactor, Spending},
     comparisons::CompareHooks,
     content::{ContentHooks, Renaming},
+    counting::{Counted, CountingHooks},
     derivation::{Derivation, Derive, DerivingEntry, Origin, Shown},
     derived_origins::Given,
     detached::{DetachedRequest, ExternalAnswer},
@@ -59,6 +62,7 @@ pub use self::{
     extended::{ExtendedHooks, ExtendedWrite},
     followers::{Changes, Follower},
     look::{DerivingLook, Readable, VisitFound, Writable},
+    notices::{EntryChangeKind, NoticeHooks, Notices},
     outcome::{Outcome, OutcomeChange, OutcomeHooks},
     pipeline::{Pipeline, overlays_of},
     provider::SyncProvider,
@@ -79,6 +83,7 @@ pub(crate) use self::{
 pub use crate::{
     authorization::UrlSearch,
     outcome::given::{Answer, Unsolicited},
+    request::bound::BoundHooks,
     request::modification::is_text_of_users,
     request::responses::{ResponseHooks, ResponseWait, SentResult},
 };
@@ -130,8 +135,16 @@ pub struct Overlay {
     pub keeps_dynamic_entries: bool,
     /// Whether requests may have empty values of the syntax Directory String. Its [`ContentHooks`] drop them.
     pub drops_empty_strings: bool,
-    /// Request controls that exist because the overlay does.
+    /// Request controls of the table that exist because the overlay does.
     pub controls: ControlSet,
+    /// Request controls that only the overlay knows, of searches and binds alone. Its descriptor names their OIDs.
+    pub own_controls: &'static [OverlayControl],
+    /// Searches that send numbers in place of what they find.
+    pub counting: Option<Arc<dyn CountingHooks>>,
+    /// Controls of the responses of binds.
+    pub bound: Option<Arc<dyn BoundHooks>>,
+    /// Searches that stay and are told of changes.
+    pub notices: Option<Arc<dyn NoticeHooks>>,
 }
 
 impl Overlay {
@@ -159,6 +172,10 @@ impl Overlay {
             keeps_dynamic_entries: false,
             drops_empty_strings: false,
             controls: ControlSet::NONE,
+            own_controls: &[],
+            counting: None,
+            bound: None,
+            notices: None,
         }
     }
 }

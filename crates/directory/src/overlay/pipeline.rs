@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, LazyLock};
 
-use ironbark_ldap_proto::controls::ControlSet;
+use ironbark_ldap_proto::controls::{ControlSet, OverlayControl};
 use ironbark_model::AttributeDescription;
 
 use super::{
-    AddHooks, BindHooks, CompareHooks, ContentHooks, EffectHooks, EntryControls, ExtendedHooks, Follower, OutcomeHooks,
-    Overlay, Reads, RequestHooks, SearchHooks, SortLimits, SyncProvider, TimerHooks, UnbindHooks,
+    AddHooks, BindHooks, BoundHooks, CompareHooks, ContentHooks, CountingHooks, EffectHooks, EntryControls,
+    ExtendedHooks, Follower, NoticeHooks, OutcomeHooks, Overlay, Reads, RequestHooks, SearchHooks, SortLimits,
+    SyncProvider, TimerHooks, UnbindHooks,
     facts::{KnownFacts, NamedDerivation},
 };
 use crate::{NamingContext, request::responses::Responses};
@@ -44,8 +45,13 @@ pub struct Pipeline {
     pub(crate) provider: Option<Arc<SyncProvider>>,
     /// Whether some overlay drops empty strings from requests.
     pub(crate) drops_empty_strings: bool,
-    /// Controls that exist because of overlays.
+    /// Controls of the table that exist because of overlays.
     pub(crate) controls: ControlSet,
+    /// Controls that only these overlays know.
+    pub(crate) own_controls: Vec<&'static OverlayControl>,
+    pub(crate) counting: Vec<Arc<dyn CountingHooks>>,
+    pub(crate) bound: Vec<Arc<dyn BoundHooks>>,
+    pub(crate) notices: Vec<Arc<dyn NoticeHooks>>,
     /// Attributes whose former values some overlay wants.
     pub(crate) watched: Vec<AttributeDescription>,
     /// Attributes whose values some overlay makes.
@@ -84,6 +90,10 @@ impl Pipeline {
             pipeline.unbinds.extend(overlay.unbinds.clone());
             pipeline.drops_empty_strings |= overlay.drops_empty_strings;
             pipeline.controls = pipeline.controls.and(overlay.controls);
+            pipeline.own_controls.extend(overlay.own_controls);
+            pipeline.counting.extend(overlay.counting.clone());
+            pipeline.bound.extend(overlay.bound.clone());
+            pipeline.notices.extend(overlay.notices.clone());
             if overlay.provider.is_some() {
                 pipeline.provider.clone_from(&overlay.provider);
             }

@@ -180,6 +180,7 @@ impl Worker {
             taken_micros: received_micros,
             tracked: None,
             responses: None,
+            bound: None,
             pdu: None,
             verification: None,
         };
@@ -246,8 +247,7 @@ impl Worker {
             origin.identity = Arc::clone(&session.identity);
         }
         if !message.controls.is_empty() {
-            origin.request.controls = controls.present();
-            origin.critical_controls = controls.critical();
+            origin.note_controls(&controls, &configuration.of_overlays.bound);
         }
         if let Request::Extended(request) = &message.operation {
             origin.request.extended = configuration.extended_operation(request.name).map(|row| row.oid);

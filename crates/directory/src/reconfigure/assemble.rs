@@ -7,7 +7,7 @@ use ironbark_config::{
     access::{AccessRule, AttributeTarget},
     overlay::OverlayConfig,
 };
-use ironbark_ldap_proto::DecodeLimits;
+use ironbark_ldap_proto::{DecodeLimits, controls::OverlayRow};
 use ironbark_model::AttributeDescription;
 use ironbark_runtime::Clock;
 
@@ -23,7 +23,8 @@ use crate::{
     frontend::root_dse,
     overlay::{Pipeline, overlays_of},
     password,
-    rules::{OperationRules, Rules},
+    request::bound::BoundControls,
+    rules::{OperationRules, Rules, controls::control_kind},
     stamp::generalized_time,
 };
 
@@ -99,7 +100,7 @@ fn configuration(
         attached: Attached::new(overlays),
         backend: Backend::Frontend,
     };
-    let mut of_overlays = of_overlays(&contexts);
+    let mut of_overlays = of_overlays(&read.registry, &contexts);
     // Of the root DSE, also without a database.
     of_overlays.has_search_hooks |= !overlays_of(&frontend).searches.is_empty();
     let mut configuration = Configuration {
@@ -150,8 +151,8 @@ fn loads(registry: &Registry, settings: &GlobalConfig, module: &str) -> bool {
 }
 
 /// The additions of the overlays of all databases.
-fn of_overlays(contexts: &[Arc<NamingContext>]) -> OfOverlays {
-    let mut all = OfOverlays::default();
+fn of_overlays(registry: &Registry, contexts: &[Arc<NamingContext>]) -> OfOverlays {
+    let (mut all, mut bound) = (OfOverlays::default(), BoundControls::default());
     for pipeline in contexts.iter().map(|context| overlays_of(context)) {
         all.controls = all.controls.and(pipeline.controls);
         all.has_request_hooks |= !pipeline.requests.is_empty();
@@ -164,7 +165,22 @@ fn of_overlays(contexts: &[Arc<NamingContext>]) -> OfOverlays {
             all.entry_controls = all.entry_controls.and(overlay.asked_by());
         }
         all.extended.extend(pipeline.extended.iter().map(|hooks| hooks.oid()));
+        for control in &pipeline.own_controls {
+            // The overlay's descriptor does not name it, so there is no such control.
+            let Some(kind) = control_kind(registry, control.descriptor.oid) else {
+                continue;
+            };
+            if all.own_controls.iter().all(|row| row.kind != kind) {
+                all.own_controls.push(OverlayRow { kind, control });
+            }
+        }
+        for hooks in &pipeline.bound {
+            if let Some(kind) = control_kind(registry, hooks.asked_by().oid) {
+                bound.add(kind, Arc::clone(hooks));
+            }
+        }
     }
+    all.bound = Arc::new(bound);
     all
 }
 
@@ -179,7 +195,7 @@ fn rules(configuration: &Configuration) -> Result<Vec<Arc<Rules>>, OpenError> {
         };
         let all = own.iter().chain(&frontend.settings.access);
         let secrets = secrets(configuration, context, &all);
-        Rules::compile(&configuration.schema, all, secrets)
+        Rules::compile(&configuration.registry, &configuration.schema, all, secrets)
     })
 }
 
@@ -206,7 +222,8 @@ fn secrets<'a>(
 fn operation_rules(configuration: &Configuration) -> Result<Vec<Arc<OperationRules>>, OpenError> {
     by_place(configuration, |context| {
         let own = Some(&context.settings.operation_rules).filter(|own| !own.is_empty());
-        OperationRules::compile(own.unwrap_or(&configuration.frontend.settings.operation_rules))
+        let rules = own.unwrap_or(&configuration.frontend.settings.operation_rules);
+        OperationRules::compile(&configuration.registry, rules)
     })
 }
 

@@ -86,7 +86,7 @@ pub(crate) use {
     request::RequestRefusal,
     sasl::SaslRefusal,
     search::{DereferenceRefusal, ListViewRefusal, PageRefusal, SearchRefusal, SortRefusal},
-    sync::{NoticeRefusal, SyncRefusal},
+    sync::SyncRefusal,
     transaction::TransactionRefusal,
     verification::VerificationRefusal,
     write::WriteRefusal,

@@ -21,15 +21,3 @@ refusals! {
         NoProvider => UNAVAILABLE, "the database no longer provides its changes";
     }
 }
-
-refusals! {
-    /// Why a persistent search (draft-ietf-ldapext-psearch-03) is refused, or ends.
-    pub(crate) enum NoticeRefusal {
-        /// It is a content synchronization as well.
-        Synchronizes => PROTOCOL_ERROR, "persistent search control specified with Sync control";
-        /// The search is in pages.
-        Paged => PROTOCOL_ERROR, "persistent search control specified with pagedResults control";
-        /// The client has taken changes so slowly that the log no longer has the next one.
-        Behind => BUSY, "changes are no longer in the log: search again";
-    }
-}

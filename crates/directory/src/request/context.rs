@@ -5,12 +5,13 @@ use std::sync::Arc;
 use ironbark_config::Operations;
 use ironbark_ldap_proto::{
     Operation,
-    controls::{ControlKind, ControlSet},
+    controls::{ControlKind, ControlSet, RequestControls},
 };
 use ironbark_model::Dn;
 use ironbark_runtime::Claimant;
 
 use super::{
+    bound::BoundControls,
     identity::{ConnectionSource, Identity, Peer, Strength, TlsChannel},
     responses::Responses,
     stop::{Restriction, Sequence, StopFlag},
@@ -55,6 +56,8 @@ pub struct RequestContext {
     pub(crate) tracked: Option<Box<str>>,
     /// Overlays that are told of the responses, once the database of the request has admitted it.
     pub(crate) responses: Option<Arc<Responses>>,
+    /// What overlays answer a successful bind with, if the request has controls that only overlays know.
+    pub(crate) bound: Option<Arc<BoundControls>>,
     /// The message as it came in, if an overlay that hears of its result may want it.
     pub(crate) pdu: Option<Arc<[u8]>>,
     /// Of a bind beside the session of its connection: what it is for.
@@ -108,6 +111,7 @@ impl RequestContext {
             taken_micros: 0,
             tracked: None,
             responses: None,
+            bound: None,
             pdu: None,
             verification: None,
         }
@@ -129,6 +133,13 @@ impl RequestContext {
     /// Whether a control came with the request.
     pub fn has_control(&self, kind: ControlKind) -> bool {
         self.request.controls.contains(kind)
+    }
+
+    /// Notes the controls of the request. `bound` is what overlays answer binds with.
+    pub(crate) fn note_controls(&mut self, controls: &RequestControls<'_>, bound: &Arc<BoundControls>) {
+        self.request.controls = controls.present();
+        self.critical_controls = controls.critical();
+        self.bound = (!controls.of_overlays.is_empty()).then(|| Arc::clone(bound));
     }
 
     /// From here on these controls count as not sent.

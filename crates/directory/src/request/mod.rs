@@ -1,5 +1,6 @@
 //! Requesters and their requests.
 
+pub(crate) mod bound;
 pub(crate) mod context;
 pub(crate) mod controls;
 pub(crate) mod identity;

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use ironbark_config::{
-    ConfigError, Operations,
+    ConfigError, Operations, Registry,
     access::{
         AccessRule, AttributeTarget, ClauseControl, DnPattern, Grant, GroupName, NameCondition, PeerPattern,
         RegexTemplate, SelfOnly, TextPattern, ValuePattern, Who,
     },
 };
-use ironbark_ldap_proto::controls::{ControlKind, lookup};
+use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::{AttributeDescription, CompiledFilter, Filter, Schema, matching::MatchingRule};
 
-use super::set::Program;
+use super::{controls::control_kind, set::Program};
 
 /// All rules that decide about entries of a naming context, in order.
 #[derive(Debug, Default)]
@@ -114,6 +114,7 @@ impl Rules {
     /// # Errors
     /// An unknown control.
     pub(crate) fn compile<'a>(
+        registry: &Registry,
         schema: &Schema,
         rules: impl Iterator<Item = &'a AccessRule>,
         secrets: Vec<AttributeDescription>,
@@ -123,7 +124,7 @@ impl Rules {
             ..Self::default()
         };
         for rule in rules {
-            compiled.add(schema, rule)?;
+            compiled.add(registry, schema, rule)?;
         }
         Ok(Arc::new(compiled))
     }
@@ -159,7 +160,7 @@ impl Rules {
         secrets.any(|secret| schema.is_description_subtype(attribute, secret))
     }
 
-    fn add(&mut self, schema: &Schema, rule: &AccessRule) -> Result<(), ConfigError> {
+    fn add(&mut self, registry: &Registry, schema: &Schema, rule: &AccessRule) -> Result<(), ConfigError> {
         let number = self.all.len();
         let what = &rule.what;
         let dn = what
@@ -175,7 +176,7 @@ impl Rules {
             (compiled, self.ask(Question::Filter(number)))
         });
         let control = what.control.as_ref().map(|(text, oid)| {
-            lookup(oid.as_bytes()).map(|row| row.kind).ok_or_else(|| {
+            control_kind(registry, oid).ok_or_else(|| {
                 let reason = format!("unknown control \"{text}\" in to clause");
                 ConfigError::of_setting(&rule.location, "access", reason)
             })

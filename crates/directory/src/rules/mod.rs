@@ -1,6 +1,7 @@
 //! Access rules, compiled.
 
 pub(crate) mod access;
+pub(crate) mod controls;
 pub(crate) mod operations;
 pub(crate) mod set;
 

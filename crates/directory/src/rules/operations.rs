@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use ironbark_config::{
-    ConfigError, Operations,
+    ConfigError, Operations, Registry,
     access::{ClauseControl, NamedOid, OperationAction, OperationRule},
 };
-use ironbark_ldap_proto::controls::{ControlKind, lookup};
+use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::schema::Source as Place;
 
-use super::access::{Condition, Dependence};
+use super::{
+    access::{Condition, Dependence},
+    controls::control_kind,
+};
 
 /// The `restrictop` rules that apply to a database, in order.
 #[derive(Debug, Default)]
@@ -46,8 +49,8 @@ impl OperationRules {
     ///
     /// # Errors
     /// An unknown control.
-    pub(crate) fn compile(rules: &[OperationRule]) -> Result<Arc<Self>, ConfigError> {
-        let rules = rules.iter().map(Rule::compile);
+    pub(crate) fn compile(registry: &Registry, rules: &[OperationRule]) -> Result<Arc<Self>, ConfigError> {
+        let rules = rules.iter().map(|rule| Rule::compile(registry, rule));
         Ok(Arc::new(Self(rules.collect::<Result<_, _>>()?)))
     }
 
@@ -58,8 +61,8 @@ impl OperationRules {
 }
 
 impl Rule {
-    fn compile(rule: &OperationRule) -> Result<Self, ConfigError> {
-        let known = |oid: &NamedOid| known_control(oid, &rule.location);
+    fn compile(registry: &Registry, rule: &OperationRule) -> Result<Self, ConfigError> {
+        let known = |oid: &NamedOid| known_control(registry, oid, &rule.location);
         let mut by = Vec::new();
         for clause in &rule.by {
             let action = match &clause.action {
@@ -89,7 +92,11 @@ impl Rule {
     }
 }
 
-fn known_control(NamedOid { text, oid }: &NamedOid, place: &Place) -> Result<ControlKind, ConfigError> {
+fn known_control(
+    registry: &Registry,
+    NamedOid { text, oid }: &NamedOid,
+    place: &Place,
+) -> Result<ControlKind, ConfigError> {
     let unknown = || ConfigError::of_setting(place, "restrictop", format!("unknown control \"{text}\""));
-    lookup(oid.as_bytes()).map(|row| row.kind).ok_or_else(unknown)
+    control_kind(registry, oid).ok_or_else(unknown)
 }

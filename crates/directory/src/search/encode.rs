@@ -14,7 +14,7 @@ use super::{
     Selection, additions,
     arranging::Arranging,
     run::{Origins, SearchRun},
-    sync::{Notices, Sending, Sync},
+    sync::{Noticing, Sending, Sync},
 };
 use crate::{
     Configuration, OperationError,
@@ -45,7 +45,7 @@ pub(super) fn entry(
     let EncodeWith { answers, work, budget } = with;
     let id = MessageId::new(run.origin.message_id).unwrap_or_default();
     let extras = run.extras.as_deref();
-    if extras.is_some_and(|extras| extras.counts_only) {
+    if run.counts_only() {
         return Ok(());
     }
     let dereferenced = match extras {
@@ -91,14 +91,14 @@ pub(super) fn entry(
     let sending = run.sync().and_then(Sync::sending);
     let sending = sending.or_else(|| run.tree_sync()?.sending());
     let state = sending.map(state_control);
-    let change = run.sync().and_then(Sync::notices).and_then(Notices::control);
+    let change = run.sync().and_then(Sync::notices).and_then(Noticing::control);
     let mut controls: SmallVec<[&dyn EncodeControl; 2]> = SmallVec::new();
     if let Some(control) = &dereferenced {
         controls.push(control);
     }
     controls.extend(added.iter().map(|control| &**control));
     controls.extend(state.as_ref().map(|state| state as &dyn EncodeControl));
-    controls.extend(change.as_ref().map(|change| change as &dyn EncodeControl));
+    controls.extend(change.map(|change| change as &dyn EncodeControl));
     writer.finish(&controls);
     Ok(())
 }

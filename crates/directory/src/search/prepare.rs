@@ -29,7 +29,10 @@ use super::{
 use crate::{
     Configuration, NamingContext, OperationError,
     access::assertion::refuse_assertion,
-    admission::{check_restrictions, controls::policy},
+    admission::{
+        check_restrictions,
+        controls::{keep_offered, policy},
+    },
     backend::{
         call::{Call, GivenEntries},
         external::AnswerStream,
@@ -105,7 +108,7 @@ fn prepare_below(
     check_restrictions(governing, configuration, Operations::SEARCH, &mut run.origin)?;
     let stream = stream_of(call, context, &mut run.origin)?;
     let controls = &mut *call.controls;
-    controls.remove(run.origin.dropped_controls);
+    keep_offered(context, run.origin.dropped_controls, controls)?;
     let page = page.filter(|_| controls.paged_results.is_some());
     // Only stored entries can be sorted.
     let is_sorted = stream.is_none() && call.entries.is_none() && context.backend.is_stored();
@@ -234,7 +237,7 @@ pub(super) fn limits_again(
     ))
 }
 
-/// Makes it a content synchronization, if that is asked for.
+/// Makes it a content synchronization, or a search that is told of changes, if that is asked for.
 fn begin_sync(
     run: &mut SearchRun,
     configuration: &Arc<Configuration>,
@@ -244,9 +247,6 @@ fn begin_sync(
     place: (&Dn, DitScope),
 ) -> Result<(), OperationError> {
     if context.backend.tree().is_some() {
-        if call.0.persistent_search.is_some_and(|control| control.critical) {
-            return Err(ControlRefusal::Unavailable.into());
-        }
         if let Some(sync) = TreeSync::asked_for(configuration, context, call, request, place.0)? {
             run.extras.get_or_insert_default().tree_sync = Some(sync);
         }

@@ -22,6 +22,7 @@ use super::{
 use crate::{
     Configuration, NamingContext,
     backend::sync_sessions::OwnSession,
+    overlay::CountingHooks,
     request::{context::RequestContext, responses::ResponseWait},
     result::OperationResult,
 };
@@ -106,8 +107,8 @@ pub(crate) struct SearchExtras {
     pub(crate) sort: Option<Sorting>,
     /// The requested part of the sorted entries.
     pub(crate) view: Option<ListView>,
-    /// Nothing is sent but the numbers of what is found.
-    pub(crate) counts_only: bool,
+    /// Nothing is sent but the numbers of what is found, as this overlay reports them.
+    pub(crate) counting: Option<Arc<dyn CountingHooks>>,
     /// A filter that is true for values that match any filter of the matched-values control.
     pub(crate) matched_values: Option<CompiledFilter>,
     pub(crate) dereference: Vec<DereferenceSpecification>,

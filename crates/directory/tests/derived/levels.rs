@@ -85,6 +85,7 @@ const fn overlay(name: &'static str, class: &'static [&'static str], oid: &'stat
         occurrence: Occurrence::Once,
         class: Some(OverlayClass { names: class, oid }),
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<Nothing>,
         schema: "",
         introduction: "",

@@ -54,6 +54,7 @@ pub struct Texts {
 }
 
 /// [`Texts`] that start with the same words.
+#[macro_export]
 macro_rules! texts {
     ($name:literal) => {
         $crate::controls::Texts {
@@ -65,7 +66,7 @@ macro_rules! texts {
         }
     };
 }
-pub(crate) use texts;
+pub use texts;
 
 /// The description of a control. Its row in the table adds its kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,7 +112,7 @@ impl Descriptor {
     }
 
     /// The fault of a value that cannot be decoded. It gets an answer, and the connection stays open.
-    pub(crate) const fn malformed(&self) -> Fault {
+    pub const fn malformed(&self) -> Fault {
         Fault::protocol(self.texts.malformed)
     }
 }
@@ -144,8 +145,6 @@ pub(crate) const ACCESSES_AND_BIND: &[Operation] = &[
     Operation::Modify,
     Operation::ModifyDn,
 ];
-/// Bind alone.
-pub(crate) const BIND: &[Operation] = &[Operation::Bind];
 /// Search alone.
 pub(crate) const SEARCH: &[Operation] = &[Operation::Search];
 /// Extended requests that act for an identity.

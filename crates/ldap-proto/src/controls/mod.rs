@@ -1,9 +1,9 @@
-//! Controls (RFC 4511 §4.1.11), one file each, both directions. The table says what a request may carry.
+//! Controls (RFC 4511 §4.1.11), one file each, both directions. The table says what a request may carry; controls that
+//! only one overlay knows are described there.
 
 pub mod account_usability;
 pub mod assertion;
 pub mod attribute_origins;
-pub mod authorization_identity;
 pub mod dereference;
 pub mod descriptor;
 pub mod dir_sync;
@@ -13,12 +13,11 @@ pub mod lazy_commit;
 pub mod manage_dsa_it;
 pub mod matched_values;
 pub mod no_op;
-pub mod no_op_search;
+mod of_overlay;
 pub mod paged_results;
 pub mod password_expiry;
 pub mod password_policy;
 pub mod permissive_modify;
-pub mod persistent_search;
 pub mod proxied_authorization;
 pub mod read_entry;
 pub mod relax_rules;
@@ -42,7 +41,6 @@ use crate::{DecodeLimits, EncodeControl, Fault, RawControl, RawControls};
 pub use account_usability::{AccountUsability, AccountUsabilityRequest};
 pub use assertion::AssertionControl;
 pub use attribute_origins::{RealAttributesOnly, VirtualAttributesOnly};
-pub use authorization_identity::{AuthorizationIdentity, AuthorizationIdentityRequest};
 pub use dereference::{
     DereferenceRequest, DereferenceResponse, DereferenceResult, DereferenceSpecification, EncodedDereferences,
 };
@@ -54,12 +52,11 @@ pub use lazy_commit::LazyCommit;
 pub use manage_dsa_it::ManageDsaIt;
 pub use matched_values::MatchedValues;
 pub use no_op::NoOp;
-pub use no_op_search::{NoOpSearch, NoOpSearchResponse};
+pub use of_overlay::{OverlayControl, OverlayNumber, OverlayRow, SentControl};
 pub use paged_results::PagedResults;
 pub use password_expiry::{PasswordExpired, PasswordExpiring};
 pub use password_policy::{PasswordPolicyError, PasswordPolicyRequest, PasswordPolicyResponse, PasswordPolicyWarning};
 pub use permissive_modify::PermissiveModify;
-pub use persistent_search::{ChangeType, ChangeTypes, EntryChange, PersistentSearch};
 pub use proxied_authorization::ProxiedAuthorization;
 pub use read_entry::{PostRead, PostReadResponse, PreRead, PreReadResponse};
 pub use relax_rules::RelaxRules;

@@ -2,22 +2,28 @@
 
 use ironbark_model::ResultCode;
 
-use super::{Control, ControlRow, ControlSet, Criticality, RequestControl, RequestControls, lookup};
+use super::{
+    Control, ControlKind, ControlRow, ControlSet, Criticality, Descriptor, OverlayRow, RequestControl, RequestControls,
+    lookup,
+};
 use crate::{DecodeLimits, Fault, RawControl, RawControls, Request};
 
 /// What the configuration says about controls.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ControlPolicy {
-    /// The controls that exist under this configuration. Others are not recognized.
+#[derive(Clone, Copy, Debug)]
+pub struct ControlPolicy<'p> {
+    /// The controls of the table that exist under this configuration. Others are not recognized.
     pub available: ControlSet,
+    /// The controls beside the table, which overlays of this configuration bring.
+    pub of_overlays: &'p [OverlayRow],
     /// The controls with [`Criticality::ShouldBeTrue`] whose criticality FALSE is refused.
     pub must_be_critical: ControlSet,
 }
 
-impl Default for ControlPolicy {
+impl Default for ControlPolicy<'_> {
     fn default() -> Self {
         Self {
             available: ControlSet::ALL,
+            of_overlays: &[],
             must_be_critical: ControlSet::NONE,
         }
     }
@@ -35,7 +41,7 @@ impl<'a> RequestControls<'a> {
     pub fn decode(
         controls: &RawControls<'a>,
         request: &Request<'_>,
-        policy: &ControlPolicy,
+        policy: &ControlPolicy<'_>,
         limits: &DecodeLimits,
     ) -> Result<Self, Fault> {
         let mut decoded = Self::default();
@@ -50,11 +56,13 @@ impl<'a> RequestControls<'a> {
             if control.oid.is_empty() {
                 return Err(Fault::protocol("OID field is empty"));
             }
-            let row = lookup(control.oid).filter(|row| policy.available.contains(row.kind));
-            match row {
-                Some(row) if row.descriptor.applies_to(request.operation(), extended) => {
-                    check_criticality(row, control.critical, *policy)?;
-                    decoded.put(row.kind, control, limits)?;
+            match policy.find(control.oid) {
+                Some(known) if known.descriptor().applies_to(request.operation(), extended) => {
+                    check_criticality(known, control.critical, policy)?;
+                    match known {
+                        Known::InTable(row) => decoded.put(row.kind, control, limits)?,
+                        Known::ByOverlay(row) => decoded.put_sent(row, control, limits)?,
+                    }
                 }
                 Some(_) if control.critical => return Err(unavailable("critical extension is unavailable")),
                 None if control.critical => return Err(unavailable("critical extension is not recognized")),
@@ -94,9 +102,45 @@ pub(super) fn put<'a, T: RequestControl<'a>>(
     Ok(())
 }
 
-fn check_criticality(row: &ControlRow, critical: bool, policy: ControlPolicy) -> Result<(), Fault> {
-    match (row.descriptor.criticality, critical) {
-        (Criticality::ShouldBeTrue { refusal }, false) if policy.must_be_critical.contains(row.kind) => {
+/// A control that exists, by who describes it.
+#[derive(Clone, Copy)]
+enum Known {
+    InTable(&'static ControlRow),
+    ByOverlay(OverlayRow),
+}
+
+impl Known {
+    const fn kind(self) -> ControlKind {
+        match self {
+            Self::InTable(row) => row.kind,
+            Self::ByOverlay(row) => row.kind,
+        }
+    }
+
+    const fn descriptor(self) -> &'static Descriptor {
+        match self {
+            Self::InTable(row) => row.descriptor,
+            Self::ByOverlay(row) => row.control.descriptor,
+        }
+    }
+}
+
+impl ControlPolicy<'_> {
+    /// The control with this OID, if it exists.
+    fn find(&self, oid: &[u8]) -> Option<Known> {
+        if let Some(row) = lookup(oid) {
+            let is_available = self.available.contains(row.kind);
+            return is_available.then_some(Known::InTable(row));
+        }
+        let mut rows = self.of_overlays.iter();
+        let row = rows.find(|row| row.control.descriptor.oid.as_bytes() == oid);
+        row.copied().map(Known::ByOverlay)
+    }
+}
+
+fn check_criticality(known: Known, critical: bool, policy: &ControlPolicy<'_>) -> Result<(), Fault> {
+    match (known.descriptor().criticality, critical) {
+        (Criticality::ShouldBeTrue { refusal }, false) if policy.must_be_critical.contains(known.kind()) => {
             Err(Fault::protocol(refusal))
         }
         (Criticality::MustBeTrue { refusal }, false) | (Criticality::MustBeFalse { refusal }, true) => {

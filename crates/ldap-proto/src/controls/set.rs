@@ -15,13 +15,13 @@ impl ControlSet {
     /// This set and one more.
     #[must_use]
     pub const fn with(self, kind: ControlKind) -> Self {
-        Self(self.0 | 1 << kind as u32)
+        Self(self.0 | kind.bit())
     }
 
     /// This set without one.
     #[must_use]
     pub const fn without(self, kind: ControlKind) -> Self {
-        Self(self.0 & !(1 << kind as u32))
+        Self(self.0 & !kind.bit())
     }
 
     /// This set without those of another.
@@ -43,6 +43,6 @@ impl ControlSet {
 
     /// Whether a control is in the set.
     pub const fn contains(self, kind: ControlKind) -> bool {
-        self.0 & 1 << kind as u32 != 0
+        self.0 & kind.bit() != 0
     }
 }

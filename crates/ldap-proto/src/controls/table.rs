@@ -1,15 +1,14 @@
 //! The table of controls of requests, with one row for each. All code that handles every control is made from this
-//! table.
+//! table. Controls that only an overlay knows have no row here (`of_overlay.rs`).
 
 use super::{
-    AccountUsabilityRequest, AssertionControl, AuthorizationIdentityRequest, Control, ControlSet, DereferenceRequest,
-    Descriptor, DomainScope, DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, NoOpSearch, PagedResults,
-    PasswordPolicyRequest, PermissiveModify, PersistentSearch, PostRead, PreRead, ProxiedAuthorization,
-    RealAttributesOnly, RelaxRules, SearchOptions, SessionTracking, SortKeys, Subentries, SyncRequest,
-    TransactionSpecification, TreeDelete, ValueSort, VirtualAttributesOnly, VirtualListView, account_usability,
-    assertion, attribute_origins, authorization_identity, dereference, domain_scope, dont_use_copy, lazy_commit,
-    manage_dsa_it, matched_values, no_op, no_op_search, paged_results, password_policy, permissive_modify,
-    persistent_search, proxied_authorization, read_entry, relax_rules, request::put, search_options, server_side_sort,
+    AccountUsabilityRequest, AssertionControl, Control, ControlSet, DereferenceRequest, Descriptor, DomainScope,
+    DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, OverlayNumber, PagedResults, PasswordPolicyRequest,
+    PermissiveModify, PostRead, PreRead, ProxiedAuthorization, RealAttributesOnly, RelaxRules, SearchOptions,
+    SentControl, SessionTracking, SortKeys, Subentries, SyncRequest, TransactionSpecification, TreeDelete, ValueSort,
+    VirtualAttributesOnly, VirtualListView, account_usability, assertion, attribute_origins, dereference, domain_scope,
+    dont_use_copy, lazy_commit, manage_dsa_it, matched_values, no_op, paged_results, password_policy,
+    permissive_modify, proxied_authorization, read_entry, relax_rules, request::put, search_options, server_side_sort,
     session_tracking, subentries, sync, transaction, tree_delete, value_sort, virtual_list_view,
 };
 use crate::{DecodeLimits, Fault, RawControl};
@@ -36,13 +35,33 @@ macro_rules! table {
     ) => {
         /// The controls of requests.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-        #[repr(u8)]
         pub enum ControlKind {
             $($(#[$doc])* $kind,)*
             $($(#[$its_doc])* $its_kind,)*
+            /// One that only an overlay knows.
+            OfOverlay(OverlayNumber),
         }
 
-        /// All controls of requests, in the order of [`ControlKind`].
+        impl ControlKind {
+            /// Its bit in a [`ControlSet`].
+            pub(super) const fn bit(self) -> u128 {
+                /// The kinds of the table, as numbers.
+                enum Number {
+                    $($kind,)*
+                    $($its_kind,)*
+                    End,
+                }
+                const _: () = assert!(Number::End as u32 + OverlayNumber::END as u32 <= u128::BITS);
+                let number = match self {
+                    $(Self::$kind => Number::$kind as u32,)*
+                    $(Self::$its_kind => Number::$its_kind as u32,)*
+                    Self::OfOverlay(number) => Number::End as u32 + number.value() as u32,
+                };
+                1 << number
+            }
+        }
+
+        /// The controls of the table, in the order of [`ControlKind`].
         pub static REGISTRY: &[ControlRow] = &[
             $(ControlRow { kind: ControlKind::$kind, descriptor: &$row },)*
             $(ControlRow { kind: ControlKind::$its_kind, descriptor: &$its_row },)*
@@ -50,7 +69,7 @@ macro_rules! table {
 
         impl ControlSet {
             /// The controls that exist only with their overlay.
-            pub const OF_OVERLAYS: Self = Self::NONE$(.with(ControlKind::$its_kind))*;
+            pub const OF_OVERLAYS: Self = Self::ALL$(.without(ControlKind::$kind))*;
         }
 
         /// The recognized controls of a request.
@@ -58,6 +77,8 @@ macro_rules! table {
         pub struct RequestControls<'a> {
             $($(#[$doc])* pub $field: Option<Control<$type>>,)*
             $($(#[$its_doc])* pub $its_field: Option<Control<$its_type>>,)*
+            /// Those that only an overlay knows. Each comes once.
+            pub of_overlays: Vec<SentControl<'a>>,
         }
 
         impl<'a> RequestControls<'a> {
@@ -70,6 +91,9 @@ macro_rules! table {
                 $(if self.$its_field.as_ref().is_some_and(|control| holds(control.critical)) {
                     set = set.with(ControlKind::$its_kind);
                 })*
+                for sent in self.of_overlays.iter().filter(|sent| holds(sent.critical)) {
+                    set = set.with(sent.row.kind);
+                }
                 set
             }
 
@@ -84,9 +108,10 @@ macro_rules! table {
                 $(if removed.contains(ControlKind::$its_kind) {
                     self.$its_field = None;
                 })*
+                self.of_overlays.retain(|sent| !removed.contains(sent.row.kind));
             }
 
-            /// Decodes a control of a kind.
+            /// Decodes a control of the table.
             pub(super) fn put(
                 &mut self,
                 kind: ControlKind,
@@ -96,6 +121,8 @@ macro_rules! table {
                 match kind {
                     $(ControlKind::$kind => put(&mut self.$field, control, limits),)*
                     $(ControlKind::$its_kind => put(&mut self.$its_field, control, limits),)*
+                    // No row of the table has this kind.
+                    ControlKind::OfOverlay(_) => Ok(()),
                 }
             }
         }
@@ -154,18 +181,12 @@ table! {
         PasswordPolicy, password_policy: PasswordPolicyRequest, password_policy::DESCRIPTOR;
         /// Sun's account usability.
         AccountUsability, account_usability: AccountUsabilityRequest, account_usability::DESCRIPTOR;
-        /// RFC 3829.
-        AuthorizationIdentity, authorization_identity: AuthorizationIdentityRequest, authorization_identity::DESCRIPTOR;
         /// OpenLDAP's, of overlay valsort.
         ValueSort, value_sort: ValueSort, value_sort::DESCRIPTOR;
-        /// OpenLDAP's, of overlay noopsrch.
-        NoOpSearch, no_op_search: NoOpSearch, no_op_search::DESCRIPTOR;
         /// draft-ietf-ldapext-ldapv3-vlv, of overlay sssvlv.
         VirtualListView, virtual_list_view: VirtualListView<'a>, virtual_list_view::DESCRIPTOR;
         /// RFC 4533, of overlay syncprov.
         SyncRequest, sync_request: SyncRequest<'a>, sync::DESCRIPTOR;
-        /// draft-ietf-ldapext-psearch, of overlay psearch.
-        PersistentSearch, persistent_search: PersistentSearch, persistent_search::DESCRIPTOR;
     }
 }
 
@@ -176,7 +197,7 @@ mod tests {
     #[test]
     fn rows_are_in_the_order_of_the_kinds_and_oids_are_unique() {
         for (index, row) in REGISTRY.iter().enumerate() {
-            assert_eq!(row.kind as usize, index, "{}", row.descriptor.name);
+            assert_eq!(row.kind.bit(), 1 << index, "{}", row.descriptor.name);
             assert_eq!(lookup(row.descriptor.oid.as_bytes()), Some(row));
         }
     }
@@ -188,8 +209,7 @@ mod tests {
             .filter(|row| row.descriptor.advertised)
             .map(|row| row.descriptor.oid)
             .collect();
-        // slapd 2.5's list without overlays, then sssvlv, deref, ppolicy, syncprov and noopsrch; authzid's, which slapd
-        // hides; and those of other servers, psearch's among them.
+        // slapd 2.5's list without overlays, then sssvlv, deref, ppolicy and syncprov; and those of other servers.
         let mut expected = vec![
             "2.16.840.1.113730.3.4.18",
             "2.16.840.1.113730.3.4.2",
@@ -206,11 +226,8 @@ mod tests {
             "1.3.6.1.4.1.42.2.27.8.5.1",
             "1.3.6.1.4.1.42.2.27.9.5.8",
             "1.3.6.1.4.1.4203.1.9.1.1",
-            "1.3.6.1.4.1.4203.666.5.18",
-            "2.16.840.1.113730.3.4.16",
             "2.16.840.1.113730.3.4.17",
             "2.16.840.1.113730.3.4.19",
-            "2.16.840.1.113730.3.4.3",
         ];
         assert_eq!(advertised.len(), expected.len());
         expected.retain(|oid| !advertised.contains(oid));

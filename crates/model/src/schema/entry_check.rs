@@ -1,7 +1,13 @@
 //! Checks the attributes of an entry against its object classes (RFC 4512 §2.4, §2.5, §4.1.6), with slapd's diagnostic
 //! texts.
 
+mod naming;
 mod places;
+
+pub use self::{
+    naming::{check_naming_attribute, check_naming_types, naming_value_conflict},
+    places::allows_collective,
+};
 
 use super::{AttributeType, ClassKind, ClassNumber, ContentRule, ObjectClass, Schema, TypeNumber};
 use crate::{Attribute, AttributeDescription, ResultCode};
@@ -180,6 +186,18 @@ pub fn structural_class_of<'a>(
 ) -> Result<ClassNumber, EntryError> {
     let classes = resolve_classes(schema, classes)?;
     Ok(structural_class(schema, &classes)?.number)
+}
+
+/// The class that the `structuralObjectClass` of an entry names.
+///
+/// # Errors
+/// `objectClassViolation`: the schema does not have it.
+pub fn former_class_of(schema: &Schema, name: &[u8]) -> Result<ClassNumber, EntryError> {
+    let found = schema.find_object_class(name).map(|class| class.number);
+    found.ok_or_else(|| {
+        let name = String::from_utf8_lossy(name);
+        violation(format!("unrecognized structuralObjectClass '{name}'"))
+    })
 }
 
 const EXTENSIBLE_OBJECT: &str = "1.3.6.1.4.1.1466.101.120.111";

@@ -59,6 +59,7 @@ pub(crate) const ROW: Row = Row {
             oid: "3.4.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<AccesslogConfig>,
         schema: include_str!("audit.schema"),
         introduction: "The overlay logs operations on its database as entries of another database, which clients can \

@@ -19,6 +19,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<()>,
         schema: "",
         introduction: "The overlay is for programs that have whole entries and do not know which are there. A request \

@@ -30,6 +30,7 @@ pub(crate) const ROW: Row = Row {
             oid: "+1",
         }),
         settings: ROWS,
+        controls: &[],
         fresh: AnySettings::of::<AllopConfig>,
         schema: "",
         introduction: "The overlay is for clients that expect operational attributes without asking for them. A search \

@@ -24,6 +24,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<()>,
         schema: "attributetype ( 1.2.840.113556.1.4.911 NAME 'allowedChildClasses' DESC 'auxiliary classes that may be added to the entry' \
                  EQUALITY objectIdentifierMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.38 NO-USER-MODIFICATION USAGE dSAOperation )\n\

@@ -37,6 +37,7 @@ pub(crate) const ROW: Row = Row {
             oid: "3.15.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<AuditlogConfig>,
         schema: "",
         introduction: "",

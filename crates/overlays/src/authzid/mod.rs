@@ -1,14 +1,23 @@
 //! The overlay authzid: the response of a bind says which identity the connection has (RFC 3829).
 
+mod control;
+
+use std::sync::Arc;
+
 use ironbark_config::{
     DatabaseConfig, SettingError,
     database::EntryPlace,
     overlay::{AnySettings, Occurrence, OverlayDescriptor, OverlaySettings},
 };
-use ironbark_directory::overlay::Overlay;
-use ironbark_ldap_proto::controls::{ControlKind, ControlSet};
+use ironbark_directory::{
+    Identity, ResponseControl,
+    overlay::{BoundHooks, Overlay},
+};
+use ironbark_ldap_proto::controls::{Descriptor, OverlayControl};
 
 use crate::Row;
+
+pub use control::{AuthorizationIdentity, AuthorizationIdentityRequest, DESCRIPTOR};
 
 pub(crate) const ROW: Row = Row {
     descriptor: OverlayDescriptor {
@@ -17,6 +26,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[DESCRIPTOR.oid],
         fresh: AnySettings::of::<AuthzidConfig>,
         schema: "",
         introduction: "With the control 2.16.840.1.113730.3.4.16 (RFC 3829) the response of a bind that succeeds has \
@@ -28,7 +38,8 @@ pub(crate) const ROW: Row = Row {
     },
     make: |_, _| {
         Ok(Overlay {
-            controls: ControlSet::NONE.with(ControlKind::AuthorizationIdentity),
+            own_controls: const { &[OverlayControl::of::<AuthorizationIdentityRequest>()] },
+            bound: Some(Arc::new(Authzid)),
             ..Overlay::new("authzid")
         })
     },
@@ -48,5 +59,23 @@ impl OverlaySettings for AuthzidConfig {
             return Ok(());
         }
         Err("slapo-authzid must be global".into())
+    }
+}
+
+/// The overlay. It says what Who am I would say.
+struct Authzid;
+
+impl BoundHooks for Authzid {
+    fn asked_by(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn control(&self, identity: &Identity) -> ResponseControl {
+        let name = if identity.is_anonymous() {
+            String::new()
+        } else {
+            format!("dn:{}", identity.dn.pretty())
+        };
+        ResponseControl::new(&AuthorizationIdentity(name))
     }
 }

@@ -48,6 +48,7 @@ pub(crate) const ROW: Row = Row {
             oid: "3.22.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<AutocaConfig>,
         schema: include_str!("autoca.schema"),
         introduction: "The database's suffix entry becomes a certificate authority, and its users and servers get \

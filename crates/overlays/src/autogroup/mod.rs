@@ -34,6 +34,7 @@ pub(crate) const ROW: Row = Row {
             oid: "4.2.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<AutogroupConfig>,
         schema: "",
         introduction: "Groups whose members are found by a search, as if they were static. `overlay dynlist` does more: \

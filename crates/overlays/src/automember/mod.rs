@@ -36,6 +36,7 @@ pub(crate) const ROW: Row = Row {
             oid: "+42",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<AutomemberConfig>,
         schema: "",
         introduction: "New entries become members of groups, as with the Auto Membership plugin of 389 Directory Server. \

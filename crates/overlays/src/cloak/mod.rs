@@ -25,6 +25,7 @@ pub(crate) const ROW: Row = Row {
             oid: "4.4.1",
         }),
         settings: ROWS,
+        controls: &[],
         fresh: AnySettings::of::<CloakConfig>,
         schema: "",
         introduction: "The overlay leaves attributes out of the entries of a search that has no list of attributes: \

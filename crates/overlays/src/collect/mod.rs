@@ -28,6 +28,7 @@ pub(crate) const ROW: Row = Row {
             oid: "3.19.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<CollectConfig>,
         schema: "",
         introduction: "What all entries of a subtree have in common is stored once, at its top: a telephone number, an \

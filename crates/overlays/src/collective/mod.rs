@@ -24,6 +24,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<()>,
         schema: "",
         introduction: "Collective attributes (RFC 3671): a subentry of class `collectiveAttributeSubentry` holds values \

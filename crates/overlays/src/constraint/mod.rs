@@ -36,6 +36,7 @@ pub(crate) const ROW: Row = Row {
             oid: "3.13.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<ConstraintConfig>,
         schema: "",
         introduction: "",

@@ -30,6 +30,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<CosConfig>,
         schema: include_str!("../sun.schema"),
         introduction: "Class of Service: what many entries have in common is stored once, in a template, and a definition \

@@ -37,6 +37,7 @@ pub(crate) const ROW: Row = Row {
             oid: "3.9.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<DdsConfig>,
         schema: "attributetype ( 1.3.6.1.4.1.4203.666.1.57 NAME 'entryExpireTimestamp' DESC 'RFC2589 OpenLDAP extension: expire time of a dynamic \
                  object, computed as now + entryTtl' EQUALITY generalizedTimeMatch ORDERING generalizedTimeOrderingMatch SYNTAX \

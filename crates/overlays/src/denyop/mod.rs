@@ -25,6 +25,7 @@ pub(crate) const ROW: Row = Row {
             oid: "+40",
         }),
         settings: ROWS,
+        controls: &[],
         fresh: AnySettings::of::<DenyOpConfig>,
         schema: "",
         introduction: "The overlay refuses kinds of operations before they begin, with unwillingToPerform, to everybody, \

@@ -45,6 +45,7 @@ pub(crate) const ROW: Row = Row {
             oid: "+41",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<DnaConfig>,
         schema: "",
         introduction: "New entries get numbers, such as uidNumber, as from the Distributed Numeric Assignment plugin of \

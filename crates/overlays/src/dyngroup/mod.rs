@@ -25,6 +25,7 @@ pub(crate) const ROW: Row = Row {
             oid: "3.17.1",
         }),
         settings: ROWS,
+        controls: &[],
         fresh: AnySettings::of::<DyngroupConfig>,
         schema: "",
         introduction: "A compare finds out whether an entry belongs to a group that has URLs in place of members. \

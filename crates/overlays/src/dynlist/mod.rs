@@ -36,6 +36,7 @@ pub(crate) const ROW: Row = Row {
             oid: "3.8.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<DynlistConfig>,
         schema: "",
         introduction: "Groups whose members are found by a search, and lists that gather values of other entries. Nothing \

@@ -18,6 +18,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<()>,
         schema: "",
         introduction: "The overlay is for clients that send empty values of attributes with the syntax Directory \

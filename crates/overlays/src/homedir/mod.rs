@@ -52,6 +52,7 @@ pub(crate) const ROW: Row = Row {
             oid: "4.8.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<HomedirConfig>,
         schema: "",
         introduction: "Home directories follow entries with homeDirectory, uidNumber and gidNumber (the schema nis \

@@ -27,6 +27,7 @@ pub(crate) const ROW: Row = Row {
             oid: "4.5.1",
         }),
         settings: ROWS,
+        controls: &[],
         fresh: AnySettings::of::<()>,
         schema: "attributetype ( 1.3.6.1.4.1.453.16.2.188 NAME 'authTimestamp' DESC 'last successful authentication using any method/mech' \
                  EQUALITY generalizedTimeMatch ORDERING generalizedTimeOrderingMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.24 SINGLE-VALUE \

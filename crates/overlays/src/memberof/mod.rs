@@ -40,6 +40,7 @@ pub(crate) const ROW: Row = Row {
             oid: "3.18.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<MemberofConfig>,
         schema: "",
         introduction: "cn=Subschema shows memberOf when the overlay, or the module of its name, is loaded. Entries may \

@@ -30,6 +30,7 @@ pub(crate) const ROW: Row = Row {
             oid: "3.25.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<NestgroupConfig>,
         schema: "",
         introduction: "Groups may be members of groups: searches then see who belongs to a group through others, and to \

@@ -1,10 +1,19 @@
 //! The overlay noopsrch: searches that count.
 
+mod control;
+
+use std::sync::Arc;
+
 use ironbark_config::overlay::{AnySettings, Occurrence, OverlayDescriptor};
-use ironbark_directory::overlay::Overlay;
-use ironbark_ldap_proto::controls::{ControlKind, ControlSet};
+use ironbark_directory::{
+    ResponseControl,
+    overlay::{Counted, CountingHooks, Overlay},
+};
+use ironbark_ldap_proto::controls::{Descriptor, OverlayControl};
 
 use crate::Row;
+
+pub use control::{DESCRIPTOR, NoOpSearch, NoOpSearchResponse};
 
 pub(crate) const ROW: Row = Row {
     descriptor: OverlayDescriptor {
@@ -13,6 +22,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[DESCRIPTOR.oid],
         fresh: AnySettings::of::<()>,
         schema: "",
         introduction: "With the control 1.3.6.1.4.1.4203.666.5.18 a search sends neither entries nor references, but \
@@ -24,8 +34,26 @@ pub(crate) const ROW: Row = Row {
     },
     make: |_, _| {
         Ok(Overlay {
-            controls: ControlSet::NONE.with(ControlKind::NoOpSearch),
+            own_controls: const { &[OverlayControl::of::<NoOpSearch>()] },
+            counting: Some(Arc::new(Noopsrch)),
             ..Overlay::new("noopsrch")
         })
     },
 };
+
+/// The overlay. All limits apply as if entries were sent.
+struct Noopsrch;
+
+impl CountingHooks for Noopsrch {
+    fn asked_by(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn report(&self, counted: Counted) -> ResponseControl {
+        ResponseControl::new(&NoOpSearchResponse {
+            code: counted.code,
+            entries: counted.entries,
+            references: counted.references,
+        })
+    }
+}

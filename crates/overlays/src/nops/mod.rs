@@ -19,6 +19,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<()>,
         schema: "",
         introduction: "The overlay leaves replacements out of modify requests that give an attribute the values which \

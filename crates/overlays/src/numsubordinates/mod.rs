@@ -19,6 +19,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<()>,
         schema: "attributetype ( 1.3.6.1.4.1.453.16.2.103 NAME 'numSubordinates' DESC 'number of immediate subordinates' \
                  EQUALITY integerMatch ORDERING integerOrderingMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE \

@@ -33,6 +33,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<()>,
         schema: schema::SCHEMA,
         introduction: "The overlay asks users of class oathHOTPUser or oathTOTPUser for a one-time password, HOTP \
@@ -181,7 +182,7 @@ impl Otp {
             octets: used.digits,
             keeper: token.dn.clone(),
             modifications,
-            stored: None,
+            key: None,
         }
     }
 

@@ -54,6 +54,7 @@ pub(crate) const ROW: Row = Row {
             oid: "3.12.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<PpolicyConfig>,
         schema: "",
         introduction: "cn=Subschema shows pwdPolicy, its related classes and their attributes when the overlay, or the \

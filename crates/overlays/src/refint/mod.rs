@@ -39,6 +39,7 @@ pub(crate) const ROW: Row = Row {
             oid: "3.11.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<RefintConfig>,
         schema: "",
         introduction: "",

@@ -35,6 +35,7 @@ pub(crate) const ROW: Row = Row {
             oid: "3.20.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<RetcodeConfig>,
         schema: stored::SCHEMA,
         introduction: "The overlay answers requests with chosen result codes, delays and notifications, to test \

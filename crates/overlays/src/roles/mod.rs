@@ -26,6 +26,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<RolesConfig>,
         schema: include_str!("../sun.schema"),
         introduction: "Roles: `nsRole` of an entry names the roles that it has. Roles are entries, as those of Sun and \

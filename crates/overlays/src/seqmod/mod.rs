@@ -13,6 +13,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Many,
         class: None,
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<()>,
         schema: "",
         introduction: "The overlay has no settings. Changes of one entry happen one after the other here in any case.",

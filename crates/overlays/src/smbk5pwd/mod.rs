@@ -31,6 +31,7 @@ pub(crate) const ROW: Row = Row {
             oid: "4.1.1",
         }),
         settings: ROWS,
+        controls: &[],
         fresh: AnySettings::of::<Smbk5pwdConfig>,
         schema: "",
         introduction: "The password modify operation (RFC 3062; `ldappasswd`) also changes the password of a Samba \

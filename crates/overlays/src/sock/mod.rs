@@ -45,6 +45,7 @@ pub(crate) const ROW: Row = Row {
             oid: "2.7.2",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<SockOverlayConfig>,
         schema: "",
         introduction: "A program of your own is asked about requests before the database: see [sock.md](sock.md).",

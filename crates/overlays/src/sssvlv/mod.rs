@@ -24,6 +24,7 @@ pub(crate) const ROW: Row = Row {
             oid: "3.21.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<SssvlvConfig>,
         schema: "",
         introduction: "The server side sorting control (RFC 2891) is always offered, with and without this overlay, \

@@ -22,6 +22,7 @@ pub(crate) const ROW: Row = Row {
             oid: "3.1.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<SyncprovConfig>,
         schema: "",
         introduction: "The overlay adds the content synchronization control (RFC 4533): a consumer gets the content of \

@@ -8,7 +8,7 @@ use ironbark_config::{
 };
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
-    overlay::{BindAttempt, BindHooks, Execution, Overlay, SecondFactor, Spending},
+    overlay::{BindAttempt, BindHooks, Execution, FactorKey, Overlay, SecondFactor, Spending},
     password::{
         self,
         totp::{DIGITS, Function, STEP_S, StoredKey},
@@ -29,6 +29,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<()>,
         schema: "",
         introduction: "With the overlay, userPassword may have keys of one-time passwords (RFC 6238, six digits, \
@@ -102,7 +103,10 @@ impl BindHooks for Totp {
                     octets: DIGITS,
                     keeper: entry.dn.clone(),
                     modifications: vec![Modification::internal(execution.schema(), kind, &self.last, vec![now])],
-                    stored: Some(stored.clone()),
+                    key: Some(FactorKey {
+                        value: stored.clone(),
+                        password: key.password.map(<[u8]>::to_vec),
+                    }),
                 }))));
             }
         }

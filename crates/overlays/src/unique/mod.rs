@@ -37,6 +37,7 @@ pub(crate) const ROW: Row = Row {
             oid: "3.10.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<UniqueConfig>,
         schema: "",
         introduction: "",

@@ -27,6 +27,7 @@ pub(crate) const ROW: Row = Row {
         occurrence: Occurrence::Once,
         class: None,
         settings: &[],
+        controls: &[],
         fresh: AnySettings::of::<()>,
         schema: "attributetype ( 1.2.840.113556.1.2.19 NAME 'uSNCreated' DESC 'number of the change that added the entry' \
                  EQUALITY integerMatch ORDERING integerOrderingMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE \

@@ -35,6 +35,7 @@ pub(crate) const ROW: Row = Row {
             oid: "3.5.1",
         }),
         settings: rows::ROWS,
+        controls: &[],
         fresh: AnySettings::of::<ValsortConfig>,
         schema: "",
         introduction: "",

@@ -10,10 +10,10 @@ use std::{
 use ironbark_directory::stamp::StampBlock;
 use ironbark_ldif::{FileResolver, Item, LdifValue, RecordLines, Resolver as _};
 use ironbark_model::{
-    AttributeDescription, Dn, ResultCode, Schema,
-    schema::{
-        ClassNumber,
-        entry_check::{CheckedAttribute, EntryCheck, structural_class_of},
+    AttributeDescription, Dn, Schema,
+    schema::entry_check::{
+        CheckedAttribute, EntryCheck, EntryError, allows_collective, check_naming_attribute, check_naming_types,
+        former_class_of, naming_value_conflict, structural_class_of,
     },
 };
 use ironbark_runtime::{Randomness, RandomnessError};
@@ -154,7 +154,6 @@ struct Known {
     modify_timestamp: AttributeDescription,
     /// Computed for each answer, and therefore not stored.
     computed: Vec<AttributeDescription>,
-    collective_subentry: Option<ClassNumber>,
 }
 
 /// The most descriptions that are remembered: LDIF may hold any number of them.
@@ -316,7 +315,7 @@ impl Assembler {
         }
         if self.rules.schema_check {
             self.check_schema(draft, home)
-                .map_err(|(code, text)| named(&draft.dn, &format!("({code}) {text}")))?;
+                .map_err(|error| named(&draft.dn, &format!("({}) {error}", error.result_code.0)))?;
         }
         self.renew_csns(draft, stamp);
         if let Some(root) = home.root {
@@ -326,50 +325,25 @@ impl Assembler {
         Ok(())
     }
 
-    /// The structural class that the entry says it has.
-    fn former_class(&self, draft: &Draft<'_>) -> Result<Option<ClassNumber>, (u32, String)> {
-        let Some(name) = bytes(draft.values(&self.known.structural_object_class)).next() else {
-            return Ok(None);
-        };
-        let found = self.schema.find_object_class(name);
-        found.map(|class| Some(class.number)).ok_or_else(|| {
-            let name = String::from_utf8_lossy(name);
-            let text = format!("unrecognized structuralObjectClass '{name}'");
-            (ResultCode::OBJECT_CLASS_VIOLATION.0, text)
-        })
-    }
-
-    /// Checks the structural class, the values of the RDN, and RFC 4512's rules.
-    fn check_schema(&self, draft: &mut Draft<'_>, home: Home<'_>) -> Result<(), (u32, String)> {
-        let known = &self.known;
-        let refused =
-            |error: ironbark_model::schema::entry_check::EntryError| (error.result_code.0, error.diagnostic_message);
-        let structural =
-            structural_class_of(&self.schema, bytes(draft.values(&known.object_class))).map_err(refused)?;
-        let former_class = self.former_class(draft)?;
+    /// Checks the structural class, the values of the RDN, and RFC 4512's rules, in slapd's order. What the entry lacks
+    /// of its name is added.
+    fn check_schema(&self, draft: &mut Draft<'_>, home: Home<'_>) -> Result<(), EntryError> {
+        let (schema, known) = (&*self.schema, &self.known);
+        let structural = structural_class_of(schema, bytes(draft.values(&known.object_class)))?;
+        let former_class = bytes(draft.values(&known.structural_object_class)).next();
+        let former_class = former_class.map(|name| former_class_of(schema, name)).transpose()?;
         if former_class.is_none() {
-            let name = self.schema.object_class(structural).name().as_bytes().to_vec();
+            let name = schema.object_class(structural).name().as_bytes().to_vec();
             draft.set(&known.structural_object_class, smallvec![Cow::Owned(name)]);
         }
-        if draft.dn.has_unknown_leaf_type(&self.schema) {
-            let text = "attribute type undefined (in RDN)".to_owned();
-            return Err((ResultCode::UNDEFINED_ATTRIBUTE_TYPE.0, text));
-        }
-        for (description, value) in draft.dn.leaf_assertions(&self.schema) {
-            let naming = self.schema.attribute_type(description.attribute_type);
-            if let Some(fault) = naming.naming_fault(false) {
-                let text = format!("naming attribute '{}' {fault}", naming.name());
-                return Err((ResultCode::NAMING_VIOLATION.0, text));
-            }
-            if draft.has(&self.schema, &description, &value) {
+        check_naming_types(schema, &draft.dn)?;
+        for (description, value) in draft.dn.leaf_assertions(schema) {
+            check_naming_attribute(schema, &description, false)?;
+            if draft.has(schema, &description, &value) {
                 continue;
             }
-            if draft.values(&description).is_some() && naming.single_value {
-                let name = naming.name();
-                return Err((
-                    ResultCode::NAMING_VIOLATION.0,
-                    format!("value of single-valued naming attribute '{name}' conflicts with value present in entry"),
-                ));
+            if draft.values(&description).is_some() && schema.attribute_type(description.attribute_type).single_value {
+                return Err(naming_value_conflict(schema, &description));
             }
             draft.push(&description, Cow::Owned(value));
         }
@@ -382,21 +356,14 @@ impl Assembler {
             })
             .collect();
         let classes = || bytes(draft.values(&known.object_class));
-        let collective_allowed = known.collective_subentry.is_some_and(|wanted| {
-            classes()
-                .filter_map(|name| self.schema.find_object_class(name))
-                .any(|class| self.schema.superclasses(class.number).contains(&wanted))
-        });
         let check = EntryCheck {
             former_class,
-            collective_allowed,
+            collective_allowed: allows_collective(schema, classes()),
             relax: false,
             may_be_dynamic: home.may_be_dynamic,
         };
-        check
-            .check_places(&self.schema, &classes(), &attributes)
-            .map_err(refused)?;
-        check.check(&self.schema, classes(), &attributes).map_err(refused)?;
+        check.check_places(schema, &classes(), &attributes)?;
+        check.check(schema, classes(), &attributes)?;
         Ok(())
     }
 
@@ -480,9 +447,6 @@ impl Known {
                 .into_iter()
                 .filter_map(name)
                 .collect(),
-            collective_subentry: schema
-                .find_object_class(b"collectiveAttributeSubentry")
-                .map(|class| class.number),
         })
     }
 }

@@ -41,6 +41,7 @@ fn origin(channel: Option<TlsChannel>) -> RequestContext {
         taken_micros: 0,
         tracked: None,
         responses: None,
+        bound: None,
         pdu: None,
         verification: None,
     }

@@ -1,28 +1,28 @@
-//! What a request asks for: content synchronization (RFC 4533), or a persistent search (draft-ietf-ldapext-psearch-03).
+//! What a request asks for: content synchronization (RFC 4533), or notices of changes, as an overlay offers them.
 
 use std::sync::Arc;
 
 use ironbark_ldap_proto::{
     DerefAliases, SearchRequest,
-    controls::{ControlKind, RequestControls, SyncRequest},
+    controls::{RequestControls, SyncRequest},
 };
 use ironbark_model::Dn;
 use ironbark_store::DitScope;
 
-use super::{Glued, Meeting, Phase, Refresh, Sync, notify::Notices};
+use super::{Glued, Meeting, Phase, Refresh, Sync, notify::Noticing};
 use crate::{
     Configuration, NamingContext, OperationError,
     cookie::SyncCookie,
     overlay::{SyncProvider, overlays_of},
     place::{LOGGED_PLACE, PLACE},
     recent::RECENT,
-    refusal::{ControlRefusal, NoticeRefusal, SyncRefusal},
+    refusal::{ControlRefusal, SyncRefusal},
     search::work::Work,
 };
 
 impl Sync {
-    /// The synchronization or the persistent search that a request asks for, if the database can do it. Such a search
-    /// is not sorted.
+    /// The synchronization or the notices that a request asks for, if the database can do it. Such a search is not
+    /// sorted.
     ///
     /// # Errors
     /// `protocolError`: what comes with the control makes no sense. `unavailableCriticalExtension`: the control is
@@ -34,11 +34,9 @@ impl Sync {
         request: &SearchRequest<'_>,
         (base, scope): (&Dn, DitScope),
     ) -> Result<Option<Box<Self>>, OperationError> {
-        let asked = match (&controls.sync_request, &controls.persistent_search) {
-            (None, None) => return Ok(None),
-            (Some(_), Some(_)) => return Err(NoticeRefusal::Synchronizes.into()),
-            (Some(_), None) => content_asked_for(context, controls, request)?,
-            (None, Some(_)) => notices_asked_for(context, controls)?,
+        let asked = match notices_asked_for(context, controls)? {
+            Some(asked) => Some(asked),
+            None => content_asked_for(context, controls, request)?,
         };
         let Some(Asked {
             provider,
@@ -100,7 +98,7 @@ impl Sync {
 struct Asked<'r> {
     provider: SyncProvider,
     sync: SyncRequest<'r>,
-    notices: Option<Notices>,
+    notices: Option<Noticing>,
 }
 
 fn content_asked_for<'r>(
@@ -116,7 +114,11 @@ fn content_asked_for<'r>(
     }
     let provider = overlays_of(context).provider.as_deref().copied();
     let Some(provider) = provider.filter(|_| context.database().is_some()) else {
-        return unavailable(control.critical);
+        // What an uncritical control asks for is not done where it cannot be.
+        if control.critical {
+            return Err(ControlRefusal::Unavailable.into());
+        }
+        return Ok(None);
     };
     // What aliases lead to has changes that no log of the base tells.
     if matches!(request.deref_aliases, DerefAliases::InSearching | DerefAliases::Always) {
@@ -133,15 +135,21 @@ fn notices_asked_for<'r>(
     context: &NamingContext,
     controls: &RequestControls<'_>,
 ) -> Result<Option<Asked<'r>>, OperationError> {
-    let Some(control) = &controls.persistent_search else {
+    if controls.of_overlays.is_empty() {
+        return Ok(None);
+    }
+    let mut found = None;
+    for hooks in &overlays_of(context).notices {
+        if let Some(notices) = hooks.begin(controls)? {
+            found = Some(notices);
+        }
+    }
+    let Some(notices) = found else {
         return Ok(None);
     };
-    let is_offered = overlays_of(context).controls.contains(ControlKind::PersistentSearch);
-    if !is_offered || context.database().is_none() {
-        return unavailable(control.critical);
-    }
-    if controls.paged_results.is_some() {
-        return Err(NoticeRefusal::Paged.into());
+    // Such an overlay is refused where there is no log to follow.
+    if context.database().is_none() {
+        return Err(ControlRefusal::Unavailable.into());
     }
     Ok(Some(Asked {
         provider: SyncProvider::default(),
@@ -150,14 +158,6 @@ fn notices_asked_for<'r>(
             cookie: None,
             reload_hint: false,
         },
-        notices: Some(Notices::new(control.value)),
+        notices: Some(Noticing::new(notices)),
     }))
-}
-
-/// What an uncritical control asks for is not done where it cannot be.
-fn unavailable<T>(is_critical: bool) -> Result<Option<T>, OperationError> {
-    if is_critical {
-        return Err(ControlRefusal::Unavailable.into());
-    }
-    Ok(None)
 }

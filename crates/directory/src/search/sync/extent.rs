@@ -16,7 +16,7 @@ use crate::{
 impl SearchRun {
     /// Notes at the begin whether the consumer gets every entry of the database, or of its base, by the rules, and asks
     /// again in each slice. If of the database, it renames what is below a renamed entry, and is told places. What
-    /// keeps entries from it is noted for cn=Monitor. To a persistent search it does not matter.
+    /// keeps entries from it is noted for cn=Monitor. To a search with notices it does not matter.
     ///
     /// # Errors
     /// `e-syncRefreshRequired`: it no longer does. What is told to one that does would leave it wrong.

@@ -1,5 +1,5 @@
-//! Content synchronization (RFC 4533): a search that sends what a consumer lacks, and then each change. A persistent
-//! search (`notify.rs`) is one that has no state: it begins with everything or nothing.
+//! Content synchronization (RFC 4533): a search that sends what a consumer lacks, and then each change. A search with
+//! notices of changes (`notify.rs`) is one that has no state: it begins with everything or nothing.
 //!
 //! ```text
 //! Begin -> Collect -> Probe -> Gone -> Send -> End -> Persist     what has changed is read from the log
@@ -41,7 +41,7 @@ use ironbark_store::{ChangeRecord, ContextVector, Csn, DitScope, EntryId, Subtre
 use roaring::RoaringTreemap;
 
 pub use self::least::{UNORDERED, first_note as log_first_note};
-pub(super) use self::notify::Notices;
+pub(super) use self::notify::Noticing;
 use self::{glued::Glued, recent::Recent};
 use super::work::Work;
 use crate::{NamingContext, backend::feed::Reader, overlay::SyncProvider, told::SyncContent};
@@ -95,8 +95,8 @@ pub(crate) struct Sync {
     meeting: Meeting,
     /// The entry that is being sent.
     sending: Option<Sending>,
-    /// It is a persistent search: changes are told without a state of synchronization.
-    notices: Option<Notices>,
+    /// Changes are told without a state of synchronization.
+    notices: Option<Noticing>,
     persisting: Option<Persisting>,
     /// What the result tells: a cookie, and whether deletions were named.
     done: Option<(Option<String>, bool)>,
@@ -290,8 +290,8 @@ impl Sync {
         self.known.is_empty() && self.notices.is_none() && (self.persists || self.is_of_nothing)
     }
 
-    /// Whether a walk over the content finds nothing where the base object is missing. A persistent search ends with
-    /// its base object when it has told the changes up to then.
+    /// Whether a walk over the content finds nothing where the base object is missing. A search with notices ends
+    /// with its base object when it has told the changes up to then.
     fn may_miss_base(&self) -> bool {
         let follows_notices = self.notices.is_some() && self.phase == Phase::Persist;
         self.may_begin_empty() || self.is_subordinate || follows_notices

@@ -1,6 +1,6 @@
-//! Persistent search (draft-ietf-ldapext-psearch-03): each change of an entry that answers the search is told with the
-//! entry. It follows the log like a consumer that stays, but nothing is owed: there are no cookies, no names of what
-//! has left the content, and nothing is said of entries below a renamed one. Aliases are entries like others.
+//! Notices: each change of an entry that answers the search is told with the entry, as an overlay wants it. The search
+//! follows the log like a consumer that stays, but nothing is owed: there are no cookies, no names of what has left the
+//! content, and nothing is said of entries below a renamed one. Aliases are entries like others.
 //!
 //! An entry is sent as it is now. One that is gone by now is told with its deletion, as it was before.
 //!
@@ -9,7 +9,6 @@
 
 use std::sync::Arc;
 
-use ironbark_ldap_proto::controls::{ChangeType, Control, EntryChange, PersistentSearch};
 use ironbark_model::{Budget, Entry};
 use ironbark_store::{ChangeRecord, DitScope, Effect, RecordedEffect};
 
@@ -19,9 +18,10 @@ use super::{
     persist::{after, find},
 };
 use crate::{
-    OperationError,
+    OperationError, ResponseControl,
     access::{self, Source},
-    refusal::{NoticeRefusal, SyncRefusal},
+    overlay::{EntryChangeKind, Notices},
+    refusal::SyncRefusal,
     search::{
         consider::Asker,
         run::{SearchRun, Walked},
@@ -30,69 +30,65 @@ use crate::{
     },
 };
 
-/// What a persistent search asks for.
-pub(in crate::search) struct Notices {
-    asked: PersistentSearch,
-    /// What is told with the entry that is being sent.
-    now: Option<(ChangeType, Option<Box<str>>)>,
+/// The notices of a search.
+pub(in crate::search) struct Noticing {
+    asked: Box<dyn Notices>,
+    /// What comes with the entry that is being sent.
+    now: Option<ResponseControl>,
 }
 
-impl Notices {
-    pub(super) fn new(asked: PersistentSearch) -> Self {
+impl Noticing {
+    pub(super) fn new(asked: Box<dyn Notices>) -> Self {
         Self { asked, now: None }
     }
 
     /// What comes with the entry that is being sent. `None`: nothing is wanted, or it is there since before.
-    pub(in crate::search) fn control(&self) -> Option<Control<EntryChange<'_>>> {
-        let (change, previous_dn) = self.now.as_ref().filter(|_| self.asked.notifies)?;
-        Some(Control::optional(EntryChange {
-            change: *change,
-            previous_dn: previous_dn.as_deref().map(str::as_bytes),
-        }))
+    pub(in crate::search) fn control(&self) -> Option<&ResponseControl> {
+        self.now.as_ref()
     }
 
-    fn wants(&self, recorded: &RecordedEffect) -> Option<ChangeType> {
+    fn wants(&self, recorded: &RecordedEffect) -> Option<EntryChangeKind> {
         let change = match &recorded.effect {
-            Effect::Add { .. } => ChangeType::Add,
-            Effect::Delete { .. } => ChangeType::Delete,
-            Effect::Modify { .. } => ChangeType::Modify,
-            Effect::Rename { .. } => ChangeType::ModDn,
+            Effect::Add { .. } => EntryChangeKind::Add,
+            Effect::Delete { .. } => EntryChangeKind::Delete,
+            Effect::Modify { .. } => EntryChangeKind::Modify,
+            Effect::Rename { .. } => EntryChangeKind::Rename,
         };
         // The keeper of a log writes down its own state; glue is no entry.
         let is_told = !recorded.marks.silent && !recorded.effect.is_glue();
-        (is_told && self.asked.changes.contains(change)).then_some(change)
+        (is_told && self.asked.wants(change)).then_some(change)
     }
 }
 
 impl Sync {
-    /// The persistent search, if it is one.
-    pub(in crate::search) fn notices(&self) -> Option<&Notices> {
+    /// The notices, if the search is told of changes.
+    pub(in crate::search) fn notices(&self) -> Option<&Noticing> {
         self.notices.as_ref()
     }
 
     /// Why a search that follows the log ends: the log no longer has what comes next.
     pub(super) fn falls_behind(&self) -> OperationError {
-        if self.notices.is_some() {
-            NoticeRefusal::Behind.into()
-        } else {
-            SyncRefusal::StaleCookie.into()
+        match &self.notices {
+            Some(notices) => notices.asked.falls_behind(),
+            None => SyncRefusal::StaleCookie.into(),
         }
     }
 
-    fn notify_with(&mut self, now: Option<(ChangeType, Option<Box<str>>)>) {
+    /// Sets what comes with the next entry.
+    fn notify_with(&mut self, now: Option<(EntryChangeKind, Option<&str>)>) {
         if let Some(notices) = &mut self.notices {
-            notices.now = now;
+            notices.now = now.and_then(|(change, former_name)| notices.asked.control(change, former_name));
         }
     }
 }
 
 impl SearchRun {
-    /// Whether it is a persistent search.
+    /// Whether it is told of changes, without a state of synchronization.
     pub(in crate::search) fn tells_notices(&self) -> bool {
         self.sync().is_some_and(|sync| sync.notices.is_some())
     }
 
-    /// Begins a persistent search: the entries that are there, if they are wanted, and the changes behind them.
+    /// Begins with the entries that are there, if they are wanted, and goes on with the changes behind them.
     pub(super) fn begin_notices(&mut self, step: &mut Step<'_>) -> Result<Walked, OperationError> {
         let Some(sync) = self.sync_mut() else {
             return Ok(Walked::Finish);
@@ -107,7 +103,7 @@ impl SearchRun {
             sync.refresh.last = state?.last;
             Ok(())
         })?;
-        let sends_all = sync.notices().is_some_and(|notices| !notices.asked.changes_only);
+        let sends_all = sync.notices().is_some_and(|notices| notices.asked.sends_present());
         sync.phase = if sends_all { Phase::Send } else { Phase::End };
         Ok(Walked::Through)
     }
@@ -142,7 +138,7 @@ impl SearchRun {
 
     fn notify(
         &mut self,
-        change: ChangeType,
+        change: EntryChangeKind,
         record: &ChangeRecord,
         recorded: &RecordedEffect,
         step: &mut Step<'_>,
@@ -155,30 +151,32 @@ impl SearchRun {
             return Err(SyncRefusal::NoProvider.into());
         };
         let found = match change {
-            ChangeType::Delete => Ok(None),
+            EntryChangeKind::Delete => Ok(None),
             _ => find(&snapshot, recorded.before.entry_uuid),
         };
         let state_after = match (&found, change) {
-            (Ok(Some(id)), ChangeType::ModDn) => after(&snapshot, *id, record.csn),
+            (Ok(Some(id)), EntryChangeKind::Rename) => after(&snapshot, *id, record.csn),
             _ => Ok(None),
         };
         step.scratch.keep_snapshot(snapshot);
         let (found, state_after) = (found?, state_after?);
         let before = match change {
-            ChangeType::Delete | ChangeType::ModDn => former(&self.configuration.schema, recorded, state_after),
-            ChangeType::Add | ChangeType::Modify => None,
+            EntryChangeKind::Delete | EntryChangeKind::Rename => {
+                former(&self.configuration.schema, recorded, state_after)
+            }
+            EntryChangeKind::Add | EntryChangeKind::Modify => None,
         };
-        let previous_dn = before.as_ref().filter(|_| change == ChangeType::ModDn);
-        let previous_dn = previous_dn.and_then(|before| self.name_that_was_visible(before, step.slice.budget));
+        let former_name = before.as_ref().filter(|_| change == EntryChangeKind::Rename);
+        let former_name = former_name.and_then(|before| self.name_that_was_visible(before, step.slice.budget));
         if step.is_exhausted() {
             return Ok(Walked::Exhausted);
         }
         if let Some(sync) = self.sync_mut() {
-            sync.notify_with(Some((change, previous_dn)));
+            sync.notify_with(Some((change, former_name.as_deref())));
         }
         let walked = match (change, before) {
-            (ChangeType::Delete, Some(entry)) => self.send_deleted(&entry, step),
-            (ChangeType::Delete, None) => Ok(Walked::Through),
+            (EntryChangeKind::Delete, Some(entry)) => self.send_deleted(&entry, step),
+            (EntryChangeKind::Delete, None) => Ok(Walked::Through),
             _ => self.send_now(found, step),
         };
         if let Some(sync) = self.sync_mut() {

@@ -85,6 +85,11 @@ impl EntryCheck {
     }
 }
 
+/// Whether an entry with these classes may have collective attributes ([`EntryCheck::collective_allowed`]).
+pub fn allows_collective<'a>(schema: &Schema, classes: impl Iterator<Item = &'a [u8]>) -> bool {
+    has_class(schema, classes, COLLECTIVE_SUBENTRY)
+}
+
 /// The allowed place of an attribute.
 #[derive(Clone, Copy)]
 enum Place {

@@ -1,12 +1,10 @@
 //! Authorization identity (RFC 3829): the response of a bind says which identity the connection has.
 
 use ironbark_ber::Writer;
-
-use super::{
-    ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
-    descriptor::{self, texts},
+use ironbark_ldap_proto::{
+    DecodeLimits, Fault, Operation,
+    controls::{ControlValue, Criticality, Descriptor, RequestControl, ValueRule, descriptor::texts},
 };
-use crate::{DecodeLimits, Fault};
 
 /// The request: return [`AuthorizationIdentity`] with a success.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -39,11 +37,11 @@ impl ControlValue for AuthorizationIdentity {
     }
 }
 
-/// Row of the registry.
+/// Its description. The root DSE shows it; slapd hides it.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     oid: "2.16.840.1.113730.3.4.16",
     name: "authorization identity",
-    operations: descriptor::BIND,
+    operations: &[Operation::Bind],
     extended_operations: &[],
     criticality: Criticality::Any,
     value: ValueRule::Absent,

@@ -1,13 +1,11 @@
-//! No-op search (OpenLDAP's overlay noopsrch): a search that sends numbers in place of what it finds.
+//! The control, which OpenLDAP's overlay noopsrch defines.
 
 use ironbark_ber::{Reader, Writer, tags};
-use ironbark_model::ResultCode;
-
-use super::{
-    ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
-    descriptor::{self, texts},
+use ironbark_ldap_proto::{
+    DecodeLimits, Fault, Operation,
+    controls::{ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule, descriptor::texts},
 };
-use crate::{DecodeLimits, Fault};
+use ironbark_model::ResultCode;
 
 /// Count what the search finds, and send none of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -70,11 +68,11 @@ impl NoOpSearchResponse {
     }
 }
 
-/// Row of the registry.
+/// Its description.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     oid: "1.3.6.1.4.1.4203.666.5.18",
     name: "no-op search",
-    operations: descriptor::SEARCH,
+    operations: &[Operation::Search],
     extended_operations: &[],
     criticality: Criticality::Any,
     value: ValueRule::Absent,

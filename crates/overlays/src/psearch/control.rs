@@ -3,11 +3,11 @@
 
 use ironbark_ber::{BerError, ErrorKind, Reader, Writer, tags};
 
-use super::{
-    ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
-    descriptor::{self, texts},
+use ironbark_ldap_proto::{
+    DecodeLimits, Fault, Operation,
+    controls::{ControlValue, Criticality, Descriptor, RequestControl, ValueRule, descriptor::texts},
 };
-use crate::{DecodeLimits, Fault};
+use ironbark_model::ResultCode;
 
 /// OID of the entry change notification control.
 pub const CHANGE_OID: &str = "2.16.840.1.113730.3.4.7";
@@ -77,7 +77,7 @@ impl<'a> EntryChange<'a> {
             2 => ChangeType::Delete,
             4 => ChangeType::Modify,
             8 => ChangeType::ModDn,
-            _ => return Err(Fault::protocol("changeType is unknown")),
+            _ => return Err(Fault::refused(ResultCode::PROTOCOL_ERROR, "changeType is unknown")),
         };
         let previous_dn = content.optional(tags::OCTET_STRING)?;
         Ok(Self { change, previous_dn })
@@ -131,11 +131,11 @@ fn read_request(value: &[u8]) -> Result<PersistentSearch, BerError> {
     })
 }
 
-/// Row of the registry.
+/// Its description.
 pub const DESCRIPTOR: Descriptor = Descriptor {
     oid: "2.16.840.1.113730.3.4.3",
     name: "persistent search",
-    operations: descriptor::SEARCH,
+    operations: &[Operation::Search],
     extended_operations: &[],
     criticality: Criticality::Any,
     value: ValueRule::NotEmpty,
