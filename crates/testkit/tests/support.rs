@@ -1,7 +1,7 @@
 //! Tests of the test support, on Debian's slapd and on the build of our own binary.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-use ironbark_testkit::{Credentials, Flavor, Listen, NormalizedLdif, Server, TestkitError, Tool, assert_ldif_eq};
+use ironbark_testkit::{Credentials, Flavor, Listen, NormalizedLdif, Server, TestkitError, Tool, assert_ldif_eq, wait};
 
 const BASE: &str = "dn: dc=example,dc=com\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: Example\n";
 const PERSON: &str = "dn: cn=Ann,dc=example,dc=com\nobjectClass: person\ncn: Ann\nsn: Lee\n";
@@ -113,7 +113,8 @@ fn a_server_that_cannot_start_shows_its_log() {
 fn a_port_that_was_taken_is_replaced() {
     let mut server = Server::prepare(Flavor::OpenLdap, Server::PEOPLE_CONFIG).unwrap();
     let port = server.port();
-    let _taken = std::net::TcpListener::bind(("127.0.0.1", port)).unwrap();
+    // Another process may be looking whether it is free.
+    let _taken = wait::until(|| std::net::TcpListener::bind(("127.0.0.1", port)).ok()).unwrap();
     server.launch().unwrap();
     assert_ne!(server.port(), port);
 }
