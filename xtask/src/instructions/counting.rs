@@ -132,13 +132,14 @@ fn dump_totals(text: &str) -> Result<Vec<u64>> {
 const COUNTED: &str = "instructions::counted_operations";
 
 /// The crates on the hot paths.
-const MEASURED: [&str; 9] = [
+const MEASURED: [&str; 10] = [
     "heed",
     "ironbark-ber",
     "ironbark-directory",
     "ironbark-harness",
     "ironbark-ldap-proto",
     "ironbark-model",
+    "ironbark-sasl",
     "ironbark-store",
     "lmdb-master-sys",
     "sha1",
