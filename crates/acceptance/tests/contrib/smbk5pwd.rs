@@ -49,12 +49,19 @@ fn now() -> u64 {
     u64::try_from(Clock::system().now().unix_seconds()).unwrap()
 }
 
-/// The text with the times since `start`, and those after them, as differences of fixed words. The clock of `time(2)`,
+const DAY_S: u64 = 86_400;
+
+/// The text with the days and times since `start`, and those after them, as differences of fixed words. The clock of `time(2)`,
 /// which slapd asks, is a tick behind: at the begin of a second it shows the one before.
 fn without_times(text: &str, start: u64) -> String {
     let start = start - 1;
     let mut found = String::new();
     for line in text.lines() {
+        let day = line.strip_prefix("shadowLastChange: ").and_then(|day| day.parse().ok());
+        if day.is_some_and(|day: u64| (start / DAY_S..=now() / DAY_S).contains(&day)) {
+            found.push_str("shadowLastChange: the day of the change\n");
+            continue;
+        }
         let time = line.split_once(": ").filter(|(name, _)| name.starts_with("sambaPwd"));
         let shown = time.and_then(|(name, value)| {
             let value: u64 = value.parse().ok()?;

@@ -1,7 +1,7 @@
 """What a persistent search of python-ldap is told of changes: one line for each entry, search by search.
 
 389 puts a change into the queues of its searches behind the answer to the writer, so that it may be sent behind a later
-change. So a line does not say in which step it came.
+change. So a line does not say in which step it came, and the lines of a search may be in another order.
 
 Arguments: the server's URL, the name to bind with, its password, and kinds of changes with which to ask.
 """
