@@ -170,18 +170,21 @@ index objectClass,cn,uid eq
         Ok(())
     }
 
-    /// Sends SIGTERM and waits until the process ends. Its exit status must be 0.
+    /// Sends SIGTERM and waits until the process ends. Its exit status must be 0. slapd's may be 1 if the signal comes
+    /// before all its threads have begun: it then stops as it should, and takes that for a failure to start.
     pub fn stop(&mut self) -> Result<(), TestkitError> {
         self.signal(Signal::SIGTERM)?;
         let status = self.wait_for_end()?;
-        if status.success() {
+        let log = self.log();
+        let is_early = self.flavor == Flavor::OpenLdap && log.contains(STOPPED_EARLY) && log.contains("slapd stopped.");
+        if status.success() || is_early {
             return Ok(());
         }
         Err(TestkitError::Status {
             command: format!("{} after SIGTERM", self.flavor),
             status,
             stdout: String::new(),
-            stderr: self.log(),
+            stderr: log,
         })
     }
 
@@ -432,6 +435,8 @@ pub fn free_port() -> Result<u16, TestkitError> {
     ))
 }
 
+/// slapd's words for a signal that came early.
+const STOPPED_EARLY: &str = "listener initialization failed";
 const FIRST_PORT: u32 = 20_000;
 const PORTS: u32 = 12_000;
 const LOG: &str = "slapd.log";
