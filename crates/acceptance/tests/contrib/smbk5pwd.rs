@@ -51,8 +51,8 @@ fn now() -> u64 {
 
 const DAY_S: u64 = 86_400;
 
-/// The text with the days and times since `start`, and those after them, as differences of fixed words. The clock of `time(2)`,
-/// which slapd asks, is a tick behind: at the begin of a second it shows the one before.
+/// The text with the days and times since `start`, and the times after them, as differences of fixed words. The
+/// clock of `time(2)`, which slapd asks, is a tick behind: at the begin of a second it shows the one before.
 fn without_times(text: &str, start: u64) -> String {
     let start = start - 1;
     let mut found = String::new();
