@@ -522,7 +522,8 @@ proptest! {
         capacity in 1_usize..20,
     ) {
         let input = BufReader::with_capacity(capacity, text.as_bytes());
-        let streamed: Vec<_> = LdifReader::new(input, NoFiles).map(|r| r.map(|r| r.line).map_err(|e| (e.line, e.offset))).collect();
+        let read = LdifReader::new(input, NoFiles);
+        let streamed: Vec<_> = read.map(|r| r.map(|r| r.line).map_err(|e| (e.line, e.offset))).collect();
         let mut blocks = Vec::new();
         for block in Blocks::new(text.as_bytes(), 4096, 1 << 20) {
             let mut block = block.unwrap();

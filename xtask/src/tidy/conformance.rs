@@ -135,7 +135,7 @@ impl std::fmt::Display for Page {
                 number.pop();
                 let tests = match section.tests.as_slice() {
                     [] => "-".to_owned(),
-                    tests => tests.join("<br>"),
+                    tests => tests.join(" "),
                 };
                 writeln!(f, "| {} | {tests} |", format!("{number} {}", section.title).trim_end())?;
             }
@@ -215,7 +215,7 @@ mod tests {
     fn the_page_has_each_section_with_its_tests() {
         let tree = Tree::in_memory(&[SECTIONS, SCENARIO, TEST]);
         let (path, text) = page(&tree);
-        let table = "| 4.2 Bind | The version is 3. (slapd says 4)<br>`a::all::bound` |\n| 4.2.1 | `a::all::bound` |\n\
+        let table = "| 4.2 Bind | The version is 3. (slapd says 4) `a::all::bound` |\n| 4.2.1 | `a::all::bound` |\n\
             | 4.10 Compare | - |\n";
         assert!(text.ends_with(table), "{text}");
         assert!(

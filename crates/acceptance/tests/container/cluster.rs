@@ -6,11 +6,11 @@ use std::{
     net::TcpStream,
 };
 
-use ironbark_testkit::{CertificateAuthority, Etcd, wait::until};
+use ironbark_testkit::{CertificateAuthority, Etcd, free_port, wait::until};
 use nix::sys::signal::Signal;
 
 use super::{
-    running::{ADMIN, Container, PASSWORD, free_port},
+    running::{ADMIN, Container, PASSWORD},
     secrets::{files, seen},
 };
 
@@ -142,7 +142,7 @@ fn a_first_container_with_a_new_volume_joins_and_makes_nothing() {
     let before = content(&all[1]);
     all[0].stop();
     lose_volume(&all[0]);
-    let port = free_port();
+    let port = free_port().unwrap();
     all[0].set("IRONBARK_CLUSTER_COPY", &format!("127.0.0.1:{port}"));
     start(&mut all[0]);
     says(&all[0], "the entries come from the cluster");

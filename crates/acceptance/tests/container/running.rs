@@ -7,7 +7,7 @@ use std::{
     process::{Child, Command, ExitStatus, Stdio},
 };
 
-use ironbark_testkit::{Flavor, Layout, wait::until};
+use ironbark_testkit::{Flavor, Layout, free_port, wait::until};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -23,16 +23,11 @@ pub(crate) struct Container {
     child: Option<Child>,
 }
 
-/// A port that nobody listens on. Servers of these tests listen on loopback alone.
-pub(crate) fn free_port() -> u16 {
-    ironbark_testkit::free_port().unwrap()
-}
-
 impl Container {
     /// With variables besides those that place it on loopback.
     fn new(variables: &[(&str, &str)], ports: [&str; 2]) -> Self {
         let layout = Layout::new().unwrap();
-        let (port, tls_port, metrics) = (free_port(), free_port(), free_port());
+        let (port, tls_port, metrics) = (free_port().unwrap(), free_port().unwrap(), free_port().unwrap());
         let data = layout.join("data").display().to_string();
         let mut all = BTreeMap::new();
         let mut put = |name: &str, value: &str| all.insert(name.to_owned(), value.to_owned());

@@ -2,9 +2,9 @@
 
 use std::process::{Child, Command, Stdio};
 
-use ironbark_testkit::{CertificateAuthority, Flavor, Listen, Server, wait};
+use ironbark_testkit::{CertificateAuthority, Flavor, Listen, Server, free_port, wait};
 
-use crate::sources::{BASE, DATA, free_port};
+use crate::sources::{BASE, DATA};
 
 /// A running haproxy, ended when it is dropped.
 struct Haproxy(Child);
@@ -18,7 +18,7 @@ impl Drop for Haproxy {
 
 /// Forwards one port to another, with a header before each connection.
 fn haproxy(server: &Server, name: &str, to: u16) -> (Haproxy, u16) {
-    let port = free_port();
+    let port = free_port().unwrap();
     let text = format!(
         "defaults\n  mode tcp\n  timeout connect 10s\n  timeout client 60s\n  timeout server 60s\n\
          listen {name}\n  bind 127.0.0.1:{port}\n  server one 127.0.0.1:{to} send-proxy-v2\n"
@@ -45,7 +45,7 @@ fn clients_of_haproxy_are_served_under_their_own_address_with_and_without_tls() 
     let mut authority = CertificateAuthority::new("Test CA").unwrap();
     server.layout().write("ca.crt", authority.certificate()).unwrap();
     authority.server().unwrap().write(server.layout(), "server").unwrap();
-    let (plain, tls) = (free_port(), free_port());
+    let (plain, tls) = (free_port().unwrap(), free_port().unwrap());
     let urls = format!(
         "{} {} pldap://127.0.0.1:{plain}/ pldaps://127.0.0.1:{tls}/",
         server.url(),

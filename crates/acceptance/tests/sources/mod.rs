@@ -17,18 +17,13 @@ use std::{
     time::Duration,
 };
 
-use ironbark_testkit::{Flavor, Listen, Server};
+use ironbark_testkit::{Flavor, Listen, Server, free_port};
 
 pub(crate) const BASE: &str = "dc=example,dc=com";
 pub(crate) const DATA: &str = "dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n\n\
     dn: cn=ann,dc=example,dc=com\nobjectClass: person\ncn: ann\nsn: ann\nuserPassword: secret\n";
 /// An anonymous bind, whose answer shows that a connection is served.
 pub(crate) const BIND: [u8; 14] = [0x30, 12, 2, 1, 1, 0x60, 7, 2, 1, 3, 4, 0, 0x80, 0];
-
-/// A port that nobody listens on.
-pub(crate) fn free_port() -> u16 {
-    ironbark_testkit::free_port().unwrap()
-}
 
 /// A server with a listener of `scheme` on a further port, these global lines, and these in its database.
 pub(crate) fn started(scheme: &str, global: &str, database: &str) -> (Server, u16) {
@@ -37,7 +32,7 @@ pub(crate) fn started(scheme: &str, global: &str, database: &str) -> (Server, u1
         Server::PEOPLE_CONFIG
     );
     let server = Server::prepare(Flavor::Ironbark, &configuration).unwrap();
-    let port = free_port();
+    let port = free_port().unwrap();
     let urls = format!("{} {} {scheme}://127.0.0.1:{port}/", server.url(), server.ldapi_url());
     let mut server = server.listening_on(Listen::Both).arguments(&["-h", &urls]);
     server.slapadd(DATA).unwrap();

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::{
     compiled::{CompiledFilter, FilterNode, Guard, Slot, Truth, ValueSource},
     forms::FormCache,
-    item::rule_applies,
+    one_value::OneValue,
     ordered::{behind_place, is_ordered},
 };
 use crate::{
@@ -559,52 +559,5 @@ impl Values<'_, '_> {
             && self.filter.slot(slot).is_some_and(|description| {
                 self.schema.attribute_type(description.attribute_type).equality == Some(rule)
             })
-    }
-}
-
-/// One value as a value source.
-struct OneValue<'v> {
-    filter: &'v CompiledFilter,
-    schema: &'v Schema,
-    description: &'v AttributeDescription,
-    value: &'v [u8],
-    budget: Option<&'v Budget>,
-}
-
-impl OneValue<'_> {
-    fn is_of(&self, slot: Slot) -> bool {
-        self.filter
-            .slot(slot)
-            .is_some_and(|general| self.schema.is_description_subtype(self.description, general))
-    }
-}
-
-impl ValueSource for OneValue<'_> {
-    fn budget(&self) -> Option<&Budget> {
-        self.budget
-    }
-    fn values(&self, slot: Slot, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
-        if self.is_of(slot) {
-            let _ = visit(self.value);
-        }
-    }
-    fn values_for_rule(&self, rule: &'static MatchingRule, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
-        let attribute = self.schema.attribute_type(self.description.attribute_type);
-        if rule_applies(rule, attribute) {
-            let _ = visit(self.value);
-        }
-    }
-    fn dn_values(&self, _: Option<Slot>, _: &'static MatchingRule, _: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {}
-    fn holds_normalized(&self, _: Slot, _: &[u8]) -> Option<bool> {
-        None
-    }
-    /// One step: whether the value is the target. Further steps are in other entries.
-    fn in_chain(&self, slot: Slot, target: &[u8]) -> Truth {
-        crate::entry::reaches_directly(
-            self.schema,
-            self.description,
-            target,
-            self.is_of(slot).then_some(self.value),
-        )
     }
 }

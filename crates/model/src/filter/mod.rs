@@ -11,6 +11,7 @@ mod evaluate;
 mod forms;
 mod item;
 pub mod log;
+mod one_value;
 mod ordered;
 mod print;
 mod text;

@@ -266,9 +266,10 @@ fn the_log_is_followed_once_the_content_is_here_and_again_after_a_gap() {
             .into(),
     };
     let made = machine.take(log_entry(EntryState::Add, "delete")).unwrap();
-    assert!(
-        matches!(&made[..], [ConsumerAction::Make { csn: made, cookie, .. }] if *made == csn(TWO) && cookie == &[csn(TWO)])
-    );
+    let [ConsumerAction::Make { csn: made, cookie, .. }] = &made[..] else {
+        panic!("{made:?}");
+    };
+    assert_eq!((*made, &cookie[..]), (csn(TWO), &[csn(TWO)][..]));
     // That the log is purged, and what it has besides changes, means nothing but the cookie.
     for message in [
         log_entry(EntryState::Delete, "delete"),

@@ -19,8 +19,8 @@ macro_rules! topics {
 }
 
 topics! {
-    "accounts" "benchmarks" "changes" "cluster" "conformance" "container" "explain" "invariants" "load" "migration" "observability"
-    "packages" "paper" "replication" "security" "settings" "sock" "virtual"
+    "accounts" "benchmarks" "changes" "cluster" "conformance" "container" "explain" "invariants" "load" "migration"
+    "observability" "packages" "paper" "replication" "security" "settings" "sock" "virtual"
 }
 
 /// The page of this name. `docs/cluster` and `cluster.md` name a page too, where a command has the same name.

@@ -67,7 +67,8 @@ impl CommitPartner for Files {
             let snapshot = database.snapshot().map_err(LdifBackendError::from);
             let taken_back = snapshot.and_then(|snapshot| self.files.write_back(&snapshot.view(), record));
             if let Err(error) = taken_back {
-                tracing::error!(target: "any", "the files have a refused change until the server starts again: {error}");
+                let until = "the files have a refused change until the server starts again";
+                tracing::error!(target: "any", "{until}: {error}");
             }
         }
         None
