@@ -82,8 +82,8 @@ fn a_flood_of_connections_leaves_nothing_behind_and_lets_others_work() {
             }
             is_over.store(true, Ordering::Relaxed);
         });
-        // On a busy machine the clients' own threads wait for each other. A server that takes connections first gives no
-        // answer at all.
+        // On a busy machine the clients' own threads wait for each other. A server that takes connections first gives
+        // no answer at all.
         let made = made.into_inner();
         assert!(made < 5000 * ANSWERS, "one answer for {} connections", made / ANSWERS);
         assert!(wait::until(|| (descriptors(pid) <= own).then_some(())).is_some());
