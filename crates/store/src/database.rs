@@ -18,6 +18,7 @@ use ironbark_model::{
 
 use crate::{
     EnvironmentNumber, StoreError, Version, View,
+    ahead::{EqualityList, FoundAhead, SnapshotAhead},
     buckets::KnownSums,
     catalog::IndexKind,
     checkpoint::Checkpoints,
@@ -61,6 +62,8 @@ pub(crate) struct Common {
     /// Locked by writers before they ask for LMDB's lock, and by nobody else.
     writer: Mutex<SetWriter>,
     environment: EnvironmentNumber,
+    /// See [`Database::looks_ahead`].
+    looks_ahead: bool,
     /// Whether some index is to be built or deleted.
     index_work: AtomicBool,
     /// Whether a bulk build for it is under way.
@@ -85,6 +88,13 @@ impl Database {
     /// The number of its environment in this process.
     pub fn environment(&self) -> EnvironmentNumber {
         self.ground.environment
+    }
+
+    /// Whether look-ups may be made together. They are not where the kernel does not read ahead: such a file may be
+    /// larger than memory, and a look ahead would wait for the disk. Otherwise `false` means that this LMDB has pages
+    /// that we do not know.
+    pub fn looks_ahead(&self) -> bool {
+        self.common.looks_ahead
     }
 
     /// Whether the kernel reads ahead.
@@ -114,6 +124,7 @@ pub struct HeldSnapshot {
     txn: RoTxn<'static, WithoutTls>,
     database: Arc<Database>,
     numbering: Arc<Numbering>,
+    ahead: SnapshotAhead,
 }
 
 impl Database {
@@ -207,6 +218,7 @@ impl Database {
             txn,
             database: Arc::clone(self),
             numbering,
+            ahead: SnapshotAhead::new(self.common.looks_ahead.then(|| self.env.clone())),
         })
     }
     /// Begins the write transaction; waits for other processes.
@@ -254,9 +266,21 @@ impl Snapshot<'_> {
 }
 
 impl HeldSnapshot {
-    /// Read operations on this snapshot.
+    /// Read operations on this snapshot. They use what was looked up ahead.
+    #[inline]
     pub fn view(&self) -> View<'_> {
-        View::of_snapshot(&self.txn, &self.database.ground, &self.numbering)
+        View {
+            ahead: Some(&self.ahead),
+            ..View::of_snapshot(&self.txn, &self.database.ground, &self.numbering)
+        }
+    }
+    /// Looks up entries of an equality index together, and their records, so that no look-up waits for memory while
+    /// others could be under way. Searches for them find them then without LMDB. This changes no result. What was found
+    /// before is forgotten. Lists beyond the first [`crate::LANES`] are not looked up. Returns which of them have one
+    /// entry.
+    pub fn look_ahead(&self, lists: &[EqualityList]) -> FoundAhead {
+        let ahead = self.ahead.get_or_make(&self.txn, &self.database.ground.tables);
+        ahead.map_or_else(FoundAhead::default, |ahead| ahead.look(&self.txn, lists))
     }
     /// The commit that it shows.
     #[inline]

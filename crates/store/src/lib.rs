@@ -6,6 +6,7 @@
 #[cfg(test)]
 extern crate self as ironbark_store;
 
+mod ahead;
 mod buckets;
 pub mod bulk;
 mod catalog;
@@ -49,6 +50,7 @@ pub mod view;
 mod watched;
 mod write;
 
+pub use ahead::{EqualityList, FoundAhead, LANES};
 pub use buckets::{BUCKETS, BucketSums, bucket_of};
 pub use bulk::{BulkBuilder, PreparedEntry, Preparer, Preparers, Unprepared};
 pub use change::{ChangeKind, ChangeRecord, Effect, RecordedEffect, ValueChange};

@@ -28,6 +28,8 @@ pub(crate) const SHARED_KEYS_VERSION: u32 = 9;
 /// All tables.
 #[derive(Clone, Copy)]
 pub(crate) struct Tables {
+    /// The unnamed table, whose rows name the others.
+    pub(crate) main: Table,
     pub(crate) meta: Table,
     pub(crate) attributes: Table,
     pub(crate) entries: Table,
@@ -121,9 +123,11 @@ impl Tables {
     pub(crate) fn create(env: &Environment) -> Result<Self, StoreError> {
         let txn = env.write_txn()?;
         let created = env.create_databases_and_commit(txn, |opener, txn| {
+            let main = opener.create_database(txn, None)?;
             let mut open = |name| opener.create_database::<Bytes, Bytes>(txn, Some(name));
             let [meta, attributes, entries, names, values, sets, index, indexes] = NAMES;
             let tables = (
+                main,
                 open(meta)?,
                 open(attributes)?,
                 open(entries)?,
@@ -143,9 +147,10 @@ impl Tables {
     pub(crate) fn open(env: &Environment) -> Result<Option<Self>, StoreError> {
         let txn = env.read_txn()?;
         let opened = env.open_databases_and_commit(txn, |opener, txn| {
-            let open = |name| opener.open_database::<Bytes, Bytes>(txn, Some(name));
-            let [meta, attributes, entries, names, values, sets, index, indexes] = NAMES;
+            let open = |name| opener.open_database::<Bytes, Bytes>(txn, name);
+            let [meta, attributes, entries, names, values, sets, index, indexes] = NAMES.map(Some);
             let (
+                Some(main),
                 Some(meta),
                 Some(attributes),
                 Some(entries),
@@ -155,6 +160,7 @@ impl Tables {
                 Some(index),
                 Some(indexes),
             ) = (
+                open(None)?,
                 open(meta)?,
                 open(attributes)?,
                 open(entries)?,
@@ -167,7 +173,7 @@ impl Tables {
             else {
                 return Ok(CommitOrAbort::Abort(()));
             };
-            let tables = (meta, attributes, entries, names, values, sets, index, indexes);
+            let tables = (main, meta, attributes, entries, names, values, sets, index, indexes);
             Ok::<_, heed::Error>(CommitOrAbort::Commit(tables))
         })?;
         match opened.commit() {
@@ -182,11 +188,12 @@ impl Tables {
 
     #[allow(clippy::type_complexity, reason = "heed commits tuples; named at once")]
     fn from_committed(
-        tables: Option<(Table, Table, Table, Table, Table, Table, Table, Table)>,
+        tables: Option<(Table, Table, Table, Table, Table, Table, Table, Table, Table)>,
     ) -> Result<Self, StoreError> {
-        let (meta, attributes, entries, names, values, sets, index, indexes) =
+        let (main, meta, attributes, entries, names, values, sets, index, indexes) =
             tables.ok_or_else(|| StoreError::damaged("tables cannot be opened"))?;
         Ok(Self {
+            main,
             meta,
             attributes,
             entries,

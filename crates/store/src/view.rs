@@ -5,6 +5,7 @@ mod append;
 mod attribute;
 mod chain;
 mod derived;
+pub(crate) mod equality;
 mod name;
 mod source;
 mod subtrees;
@@ -20,6 +21,7 @@ use ironbark_model::{AttributeDescription, Budget, Dn, Entry, Schema};
 
 use crate::{
     DerivedAttributes, DitScope, EntryId, StoreError, Version,
+    ahead::SnapshotAhead,
     catalog::Catalog,
     external::SetKey,
     ground::Ground,
@@ -44,11 +46,13 @@ pub struct View<'t> {
     pub(crate) catalog: &'t Arc<Catalog>,
     pub(crate) sets: &'t SharedSets,
     /// Whether it shows a commit, and not the changes of an open write transaction.
-    is_snapshot: bool,
+    pub(crate) is_snapshot: bool,
     /// The limit on the cost of reading for a request; `None`: no limit.
     pub(crate) budget: Option<&'t Budget>,
     /// What derives attributes; `None`: entries have what they hold.
     pub(crate) derived: Option<&'t dyn DerivedAttributes>,
+    /// What is looked up ahead in the snapshot. `None`: nothing is.
+    pub(crate) ahead: Option<&'t SnapshotAhead>,
 }
 
 /// Where a DN leads.
@@ -101,6 +105,7 @@ impl<'t> View<'t> {
             is_snapshot: false,
             budget: None,
             derived: None,
+            ahead: None,
         }
     }
     /// The same view, with a budget for every loop over values, links and lists. When the budget is exhausted, the
@@ -151,6 +156,10 @@ impl<'t> View<'t> {
     }
     #[inline]
     pub(crate) fn record_bytes(&self, id: EntryId) -> Result<Option<&'t [u8]>, StoreError> {
+        let ahead = self.ahead.and_then(SnapshotAhead::get);
+        if let Some(found) = ahead.and_then(|ahead| ahead.record(self.txn, id)) {
+            return Ok(Some(found));
+        }
         Ok(self.tables().entries.get(self.txn, varint::Key::new(id).bytes())?)
     }
     /// A hash of everything that an entry holds, and of its own name: another one after each change. Only this process

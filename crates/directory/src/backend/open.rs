@@ -56,6 +56,13 @@ pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenD
     }
     let database = Database::open(options, Arc::clone(schema)).map_err(|source| failed(settings, source))?;
     tell_of_checkpoint(settings, &database);
+    if database.reads_ahead() && !database.looks_ahead() {
+        tracing::warn!(
+            target: "any",
+            "{}: this program's LMDB has pages that it does not know; searches are made one by one, which takes longer",
+            database.options().directory.join("data.mdb").display()
+        );
+    }
     Ok(OpenDatabase {
         database,
         files: None,

@@ -100,17 +100,19 @@ struct Progress<'n> {
     entries: u64,
 }
 
-const BRANCH: u16 = 1;
-const LEAF: u16 = 2;
+pub(crate) const BRANCH: u16 = 1;
+pub(crate) const LEAF: u16 = 2;
 const OVERFLOW: u16 = 4;
 /// The flags of a page that mean something in a file.
-const KINDS: u16 = 0x2f;
-const NODE: usize = 8;
+pub(crate) const KINDS: u16 = 0x2f;
+/// Bytes of a node before its key.
+pub(crate) const NODE: usize = 8;
 const LONGEST_KEY: usize = 511;
-const BIG: u16 = 1;
+/// A node whose value is on overflow pages.
+pub(crate) const BIG: u16 = 1;
 const TREE: u16 = 2;
 /// No tree is deeper.
-const DEEPEST: u16 = 32;
+pub(crate) const DEEPEST: u16 = 32;
 
 /// A node in a page.
 #[derive(Clone, Copy)]
@@ -138,6 +140,12 @@ impl Node<'_> {
     }
 }
 
+/// The length of a value in a leaf, or the lower part of a child's number, of the node at a place.
+#[inline]
+pub(crate) fn node_length(page: &[u8], place: usize) -> Option<usize> {
+    Some(usize::from(u16_at(page, place)?) | usize::from(u16_at(page, place + 2)?) << 16)
+}
+
 /// The nodes of a branch or leaf page. `None`: they do not fit into it.
 fn nodes(page: &[u8], leaf: bool) -> Option<Vec<Node<'_>>> {
     let (lower, upper) = (usize::from(u16_at(page, 12)?), usize::from(u16_at(page, 14)?));
@@ -153,7 +161,7 @@ fn nodes(page: &[u8], leaf: bool) -> Option<Vec<Node<'_>>> {
         }
         let key_length = usize::from(u16_at(page, place + 6)?);
         let key = page.get(place + NODE..)?.get(..key_length)?;
-        let length = usize::from(u16_at(page, place)?) | usize::from(u16_at(page, place + 2)?) << 16;
+        let length = node_length(page, place)?;
         let node = Node {
             key,
             flags: u16_at(page, place + 4)?,

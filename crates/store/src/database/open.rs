@@ -18,7 +18,7 @@ use ironbark_model::{Dn, Schema};
 
 use super::{Common, Database};
 use crate::{
-    EnvironmentNumber, StoreError,
+    EnvironmentNumber, StoreError, ahead,
     catalog::{Catalog, Parts, Undefined, index},
     check,
     checkpoint::{self, Checkpoints},
@@ -91,6 +91,7 @@ pub(super) fn open(
         _claim: claim,
         file: file_of(&options)?,
         writer: Mutex::default(),
+        looks_ahead: !options.no_read_ahead && ahead::agrees_with_lmdb(&env, &tables)?,
         environment: EnvironmentNumber(NEXT_ENVIRONMENT.fetch_add(1, Ordering::Relaxed)),
         index_work: AtomicBool::new(true),
         is_built: Arc::default(),

@@ -8,12 +8,14 @@ use super::{
     conjunction::{Ahead, Common},
     read_ahead::ReadAhead,
 };
-use crate::{EntryId, Record, StoreError, View, varint};
+use crate::{EntryId, LANES, Record, StoreError, View, varint};
 
 /// Entry IDs in ascending order, each still to be verified: scope and filter are checked on the record.
 pub struct Candidates<'t> {
     view: View<'t>,
     inner: Inner<'t>,
+    /// The next candidates whose records were looked up together.
+    looked_at: usize,
 }
 
 enum Inner<'t> {
@@ -76,7 +78,11 @@ impl<'t> Candidates<'t> {
                 }
             }
         };
-        Ok(Self { view, inner })
+        Ok(Self {
+            view,
+            inner,
+            looked_at: 0,
+        })
     }
     /// The next candidate.
     pub fn next_id(&mut self) -> Result<Option<EntryId>, StoreError> {
@@ -120,12 +126,34 @@ impl<'t> Candidates<'t> {
         if let Inner::Rows { rows, read_ahead } = &mut self.inner {
             return next_row(self.view, rows, read_ahead);
         }
-        while let Some(id) = self.next_id()? {
+        loop {
+            if self.looked_at == 0 {
+                self.looked_at = self.look_ahead();
+            }
+            self.looked_at -= 1;
+            let Some(id) = self.next_id()? else { return Ok(None) };
             if let Some(record) = self.view.record(id)? {
                 return Ok(Some(record));
             }
         }
-        Ok(None)
+    }
+    /// Looks up the records of the next candidates together. Returns how many it has come by, at least one.
+    fn look_ahead(&self) -> usize {
+        let next = match &self.inner {
+            Inner::Short(ids) => ids.as_slice(),
+            Inner::Many { buffer, .. } => buffer.as_slice(),
+            Inner::Lists { buffer, next, .. } => buffer.get(*next..).unwrap_or_default(),
+            Inner::Rows { .. } => &[],
+        };
+        let next = next.get(..LANES).unwrap_or(next);
+        // One alone has nothing to wait together with.
+        if next.len() > 1
+            && let Some(ahead) = self.view.ahead
+            && let Some(ahead) = ahead.get_or_make(self.view.txn, self.view.tables())
+        {
+            ahead.look_at_candidates(self.view.txn, next);
+        }
+        next.len().max(1)
     }
 }
 

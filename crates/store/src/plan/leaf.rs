@@ -14,8 +14,9 @@ use crate::{
     StoreError,
     catalog::{Index, IndexKind},
     hash,
-    keys::{self, END, KeySet, ORDERED_LIMIT, START},
+    keys::{self, END, ORDERED_LIMIT, START},
     posting::{IdSet, ListName},
+    view::equality::list_of,
 };
 
 /// A list, or all lists whose keys begin with `key` and go on for `tail` bytes.
@@ -124,15 +125,10 @@ impl Planner<'_, '_> {
     }
 
     fn equality(&self, asked: &AttributeDescription, rule: &MatchingRule, value: &Range<u32>) -> Leaf {
-        let kinds = [IndexKind::EqualityHash, IndexKind::EqualityOrdered];
-        let Some(index) = self.index(asked, &kinds).filter(|index| index.rule == Some(rule)) else {
+        let Some(index) = self.view.equality_index(asked, rule) else {
             return Leaf::Unknown;
         };
         let normal = self.filter.value(value);
-        if rule.evaluate.is_some() || self.is_ordered(asked) {
-            // A function decides it that no index knows.
-            return Leaf::Unknown;
-        }
         // A longer value may have the same key as one that fills it.
         let exact = index.stored.kind == IndexKind::EqualityOrdered
             && normal.len() < ORDERED_LIMIT
@@ -294,14 +290,8 @@ fn list(index: &Index, key: &[u8], tail: usize) -> ListKey {
 }
 
 fn equality_list(index: &Index, normal: &[u8]) -> ListKey {
-    if index.stored.kind == IndexKind::EqualityHash {
-        return list(index, &hash::index_hash(normal), 0);
-    }
-    let mut keys = KeySet::default();
-    keys.add_normal(index, normal);
-    let key = keys.iter().next().unwrap_or_default();
     ListKey {
-        key: SmallVec::from_slice(key),
+        key: list_of(index, normal),
         tail: 0,
     }
 }

@@ -284,7 +284,7 @@ impl Planner<'_, '_> {
         if let [only] = lists.as_slice() {
             // The usual equality: one look-up gives the answer.
             if only.tail == 0
-                && let Some(id) = list::sole(self.view.txn, table, &only.key)?
+                && let Some(id) = self.view.sole(&only.key)?
             {
                 return Ok(Answer::Set(id, exact));
             }

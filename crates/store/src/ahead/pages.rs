@@ -1,0 +1,188 @@
+//! Pages of a snapshot where LMDB has mapped them.
+
+use std::marker::PhantomData;
+
+use heed::RoTxn;
+
+use super::node::{Node, Value};
+use crate::{
+    check::{
+        file::{HEADER, u16_at, u64_at},
+        tree::{KINDS, LEAF},
+    },
+    tables::Environment,
+};
+
+/// Where the file is mapped, and how many pages it has.
+pub(super) struct Pages {
+    /// Address of the first page.
+    base: usize,
+    page_size: usize,
+    /// The last page in use.
+    last: u64,
+    /// LMDB's number of the transaction that they belong to.
+    transaction: usize,
+}
+
+/// The same, in the open transaction.
+#[derive(Clone, Copy)]
+pub(super) struct Mapped<'t> {
+    base: usize,
+    page_size: usize,
+    last: u64,
+    of: PhantomData<&'t [u8]>,
+}
+
+/// Bytes in the file: their distance from its beginning, and their number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Place {
+    at: usize,
+    length: usize,
+}
+
+/// Bytes of a page that are requested before it is entered: its header, and places of its nodes.
+const REQUESTED: usize = 256;
+/// Bytes that come from memory together.
+const LINE: usize = 64;
+/// Bytes of a record that are requested. The rest of a longer one comes in order, which processors foresee.
+const RECORD: usize = 2048;
+
+impl Pages {
+    /// `row` is one that LMDB has given in the transaction. It lies in a leaf page, which has its own number.
+    pub(super) fn around(row: &[u8], env: &Environment, txn: &RoTxn<'_>) -> Option<Self> {
+        let page_size = rustix::param::page_size();
+        let address = row.as_ptr().addr();
+        let start = address - address % page_size;
+        // The page that begins there is mapped, because the row lies in it.
+        let here = Mapped {
+            base: start,
+            page_size,
+            last: 0,
+            of: PhantomData,
+        };
+        let header = here.bytes(Place {
+            at: 0,
+            length: page_size,
+        })?;
+        let number = u64_at(header, 0)?;
+        // It may be that of a later commit: the file does not get shorter.
+        let last = u64::try_from(env.info().last_page_number).ok()?;
+        let is_leaf = u16_at(header, 10)? & KINDS == LEAF && address - start >= HEADER && number <= last;
+        let before = usize::try_from(number).ok()?.checked_mul(page_size)?;
+        let base = start.checked_sub(before).filter(|_| is_leaf)?;
+        Some(Self {
+            base,
+            page_size,
+            last,
+            transaction: txn.id(),
+        })
+    }
+
+    /// The pages in their transaction.
+    #[inline]
+    pub(super) fn of<'t>(&self, txn: &'t RoTxn<'_>) -> Mapped<'t> {
+        debug_assert_eq!(txn.id(), self.transaction, "another snapshot");
+        Mapped {
+            base: self.base,
+            page_size: self.page_size,
+            last: self.last,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<'t> Mapped<'t> {
+    /// The pages of a file that is in memory.
+    #[cfg(test)]
+    pub(super) fn over(file: &'t [u8], page_size: usize) -> Self {
+        Self {
+            base: file.as_ptr().expose_provenance(),
+            page_size,
+            last: (file.len() / page_size) as u64 - 1,
+            of: PhantomData,
+        }
+    }
+
+    /// `None`: the file ends before.
+    #[inline]
+    pub(super) fn bytes(self, Place { at, length }: Place) -> Option<&'t [u8]> {
+        let pages = usize::try_from(self.last).ok()?.checked_add(1)?;
+        let end = pages.checked_mul(self.page_size)?;
+        if at.checked_add(length)? > end {
+            return None;
+        }
+        let start = std::ptr::with_exposed_provenance::<u8>(self.base + at);
+        // SAFETY: LMDB keeps the file mapped while the transaction is open, and these bytes lie within its pages in
+        // use. Nobody writes to the map. Pages of a commit that a reader holds are not written to the file; others are,
+        // but only a damaged file leads to them, and LMDB would read them then too.
+        #[allow(unsafe_code, reason = "pages of LMDB's map")]
+        Some(unsafe { std::slice::from_raw_parts(start, length) })
+    }
+
+    /// A page.
+    #[inline]
+    pub(super) fn page(self, number: u64) -> Option<&'t [u8]> {
+        let at = usize::try_from(number).ok()?.checked_mul(self.page_size)?;
+        self.bytes(Place {
+            at,
+            length: self.page_size,
+        })
+    }
+
+    /// Where the value of a node in a leaf lies.
+    #[inline]
+    pub(super) fn place(self, node: Node<'t>) -> Option<Place> {
+        match node.value()? {
+            Value::Here(value) => Some(Place {
+                at: value.as_ptr().addr() - self.base,
+                length: value.len(),
+            }),
+            Value::Overflow(page, length) => Some(Place {
+                at: usize::try_from(page)
+                    .ok()?
+                    .checked_mul(self.page_size)?
+                    .checked_add(HEADER)?,
+                length,
+            }),
+        }
+    }
+
+    /// Requests the beginning of a page from memory.
+    #[inline]
+    pub(super) fn request_page(self, number: u64) {
+        if let Some(page) = self.page(number) {
+            request_all(page, REQUESTED);
+        }
+    }
+
+    /// Requests bytes from memory.
+    #[inline]
+    pub(super) fn request(self, place: Place) {
+        if let Some(bytes) = self.bytes(place) {
+            request_all(bytes, RECORD);
+        }
+    }
+}
+
+/// Requests the first bytes from memory, `most` at most.
+#[inline]
+fn request_all(bytes: &[u8], most: usize) {
+    let bytes = bytes.get(..most).unwrap_or(bytes);
+    bytes.iter().step_by(LINE).for_each(request);
+}
+
+/// Requests the memory around a byte, and does not wait for it.
+#[inline]
+pub(super) fn request(byte: &u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: it reads nothing, and has no effect but on the time that a later read takes.
+        #[allow(unsafe_code, reason = "there is no safe form")]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    std::hint::black_box(*byte);
+}
