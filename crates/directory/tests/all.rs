@@ -15,6 +15,7 @@ mod groups;
 mod leaks;
 mod list_views;
 mod long_writes;
+mod look_ahead;
 mod many_changes;
 mod modify;
 mod modify_dn;

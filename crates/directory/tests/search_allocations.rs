@@ -4,10 +4,11 @@
 
 use ironbark_directory::Started;
 use ironbark_harness::Site;
-use ironbark_ldap_proto::{DerefAliases, Filter, MessageId, Request, Scope, SearchRequest, message::encode_request};
+use ironbark_ldap_proto::{
+    DerefAliases, Filter, MessageId, Request, Scope, SearchRequest, frame, message::encode_request,
+};
 
-/// Allocations of ten searches, after three that may fill caches.
-fn allocations(site: &mut Site, base: &str, scope: Scope, filter: &str, attributes: &[&[u8]]) -> u64 {
+fn pdu(base: &str, scope: Scope, filter: &str, attributes: &[&[u8]]) -> Vec<u8> {
     let request = Request::Search(SearchRequest {
         base: base.as_bytes(),
         scope,
@@ -20,6 +21,12 @@ fn allocations(site: &mut Site, base: &str, scope: Scope, filter: &str, attribut
     });
     let mut pdu = Vec::new();
     encode_request(&mut pdu, MessageId::new(7).expect("in range"), &request, &[]);
+    pdu
+}
+
+/// Allocations of ten searches, after three that may fill caches.
+fn allocations(site: &mut Site, base: &str, scope: Scope, filter: &str, attributes: &[&[u8]]) -> u64 {
+    let pdu = pdu(base, scope, filter, attributes);
     let mut out = Vec::with_capacity(1 << 16);
     let (worker, session) = site.parts();
     let mut once = || {
@@ -89,6 +96,38 @@ fn a_search_that_no_rule_restricts_allocates_nothing() {
         }
     }
     assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn searches_that_are_looked_up_together_allocate_nothing() {
+    let mut site = site("");
+    let mut received = Vec::new();
+    for number in 0..40 {
+        let filter = format!("(uid=user{number})");
+        received.extend(pdu("dc=ex", Scope::WholeSubtree, &filter, &[]));
+    }
+    let mut out = Vec::with_capacity(1 << 20);
+    let (worker, session) = site.parts();
+    let mut once = || {
+        out.clear();
+        let mut batch = worker.batch(None);
+        let (mut rest, mut looked_at, mut looks) = (received.as_slice(), 0, 0);
+        while let Ok(Some(length)) = frame(rest, usize::MAX) {
+            if looked_at == 0 {
+                looked_at = batch.look_ahead(rest, usize::MAX);
+                looks += 1;
+            }
+            looked_at -= 1;
+            let (message, behind) = rest.split_at(length);
+            assert!(matches!(batch.start(session, message, &mut out), Started::Answered));
+            rest = behind;
+        }
+        assert_eq!(looks, 3, "16, 16 and 8 messages");
+    };
+    (0..3).for_each(|_| once());
+    let measured = allocation_counter::measure(|| (0..10).for_each(|_| once()));
+    assert_eq!(measured.count_total, 0);
+    assert!(out.windows(6).any(|bytes| bytes == b"user39"), "an entry was found");
 }
 
 #[test]

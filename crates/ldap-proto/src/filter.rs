@@ -241,10 +241,10 @@ const UNDEFINED: Filter<'static> = Filter::Present(Cow::Borrowed(&[]));
 
 const ERROR: Fault = Fault::malformed("error decoding filter");
 
-const AND: u8 = tags::context_constructed(0);
+pub(crate) const AND: u8 = tags::context_constructed(0);
 const OR: u8 = tags::context_constructed(1);
 const NOT: u8 = tags::context_constructed(2);
-const EQUALITY: u8 = tags::context_constructed(3);
+pub(crate) const EQUALITY: u8 = tags::context_constructed(3);
 const SUBSTRINGS: u8 = tags::context_constructed(4);
 const GREATER_OR_EQUAL: u8 = tags::context_constructed(5);
 const LESS_OR_EQUAL: u8 = tags::context_constructed(6);

@@ -33,8 +33,8 @@ pub use list::{AttributeList, AttributeSelection, List, PartialAttribute, Referr
 pub use message::{Message, RequestMessage, ResponseMessage};
 pub use operation::{MessageId, Operation};
 pub use request::{
-    AddRequest, Authentication, BindRequest, CompareRequest, DerefAliases, ExtendedRequest, Modifications,
-    ModifyChange, ModifyDnRequest, ModifyOperation, ModifyRequest, Request, Scope, SearchRequest,
+    AddRequest, AssertionsAhead, Authentication, BindRequest, CompareRequest, DerefAliases, ExtendedRequest,
+    Modifications, ModifyChange, ModifyDnRequest, ModifyOperation, ModifyRequest, Request, Scope, SearchRequest,
 };
 pub use response::{
     BindResponse, ExtendedResponse, IntermediateResponse, LdapResult, Response, SearchEntryWriter, SearchResultEntry,

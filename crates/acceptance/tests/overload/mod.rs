@@ -15,6 +15,7 @@ mod followers;
 mod pipelines;
 mod process;
 mod slow_readers;
+mod together;
 pub(crate) mod wire;
 
 use std::fs;

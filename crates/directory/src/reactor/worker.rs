@@ -33,7 +33,7 @@ use crate::{
         stop::StopFlag,
     },
     scratch::{Scratch, TURN_STEPS},
-    search::{self, Progress, SearchRun},
+    search::{self, LookAhead, Progress, SearchRun},
     statistics::Shard,
 };
 
@@ -51,6 +51,7 @@ pub struct Worker {
     pub(super) long_searches: Arc<LongSearches>,
     /// The answer to every search, in benchmarks.
     bare: Option<Arc<BareAnswer>>,
+    ahead: LookAhead,
     /// Finished runs. Later searches use their memory, so a search in steady state allocates nothing.
     #[expect(clippy::vec_box, reason = "a run changes hands as a box")]
     spare_runs: Vec<Box<SearchRun>>,
@@ -99,6 +100,7 @@ impl Worker {
             spare_runs: Vec::new(),
             long_searches,
             bare,
+            ahead: LookAhead::default(),
             directory,
         }
     }
@@ -120,6 +122,7 @@ impl Worker {
             // The caches belong to another schema, and perhaps to other databases.
             self.scratch.forget();
             self.spare_runs.clear();
+            self.ahead = LookAhead::default();
         }
     }
 
@@ -515,6 +518,23 @@ impl RequestBatch<'_> {
         let scratch = &mut self.0.scratch;
         scratch.turn_left = scratch.turn_left.saturating_sub(budget::cost_of_request(pdu));
         started
+    }
+
+    /// Looks up together what the searches at the front of `received` ask for: so none waits for memory while others
+    /// could. This changes no answer. `limit`: the longest message in octets, as for [`ironbark_ldap_proto::frame`].
+    /// Returns the number of messages that it has come by, at least one: call it again after these.
+    pub fn look_ahead(&mut self, received: &[u8], limit: usize) -> usize {
+        let Worker {
+            ahead,
+            scratch,
+            configuration,
+            bare,
+            ..
+        } = &mut *self.0;
+        if bare.is_some() {
+            return 1;
+        }
+        ahead.look(scratch, configuration, received, limit)
     }
 
     /// Whether the batch has taken so long that other connections should come first.

@@ -4,6 +4,7 @@
 //! the last ID that was considered, in the latest snapshot.
 
 mod additions;
+mod ahead;
 mod alias;
 mod arranging;
 mod base;
@@ -40,6 +41,7 @@ mod tree_sync;
 mod work;
 
 pub(crate) use self::{
+    ahead::LookAhead,
     encode::entry_value,
     external::external_search,
     limits::{of as limits_of, time as time_limit},

@@ -99,7 +99,7 @@ fn prepare_below(
     former: Option<Box<SearchProgress>>,
 ) -> Result<(), OperationError> {
     let (configuration, pdu) = (call.configuration, call.pdu);
-    let scope = scope_of(request);
+    let scope = store_scope(request.scope);
     read_base(base, configuration, request, scope)?;
     let base = &base.dn;
     let page = page_asked_for(request, call.controls);
@@ -221,7 +221,7 @@ pub(super) fn limits_again(
     };
     let controls = RequestControls::decode(&message.controls, &message.operation, &policy(configuration), decode);
     let mut base = LastBase::default();
-    read_base(&mut base, configuration, request, scope_of(request))?;
+    read_base(&mut base, configuration, request, store_scope(request.scope))?;
     let bounds = limits::of(configuration, governing, &run.origin.identity, &base.dn);
     let is_paged = run.extras.as_ref().is_some_and(|extras| extras.paged.is_some());
     let page = controls.ok().filter(|_| is_paged);
@@ -286,8 +286,9 @@ fn stream_of(
     }
 }
 
-fn scope_of(request: &SearchRequest<'_>) -> DitScope {
-    match request.scope {
+/// The store's word for a scope.
+pub(super) fn store_scope(scope: WireScope) -> DitScope {
+    match scope {
         WireScope::BaseObject => DitScope::Base,
         WireScope::SingleLevel => DitScope::OneLevel,
         WireScope::WholeSubtree => DitScope::Subtree,

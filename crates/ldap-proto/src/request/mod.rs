@@ -2,6 +2,7 @@
 
 mod abandon;
 mod add;
+mod assertions_ahead;
 mod bind;
 mod compare;
 mod extended;
@@ -14,6 +15,7 @@ use ironbark_ber::{Reader, Writer};
 use crate::{DecodeLimits, Fault, MessageId, Operation};
 
 pub use add::AddRequest;
+pub use assertions_ahead::AssertionsAhead;
 pub use bind::{Authentication, BindRequest};
 pub use compare::CompareRequest;
 pub use extended::ExtendedRequest;

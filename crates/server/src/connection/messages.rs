@@ -49,6 +49,7 @@ impl Connection {
         let mut consumed = 0;
         let mut batch = work.worker.batch(self.held_since_micros.take());
         self.is_held = false;
+        let mut looked_at = 0;
         for _ in 0..MAX_MESSAGES_PER_TURN {
             let rest = bytes.get(consumed..).unwrap_or_default();
             if rest.is_empty() || !self.may_start() {
@@ -64,6 +65,10 @@ impl Connection {
                         self.held_since_micros = Some(batch.arrived_micros());
                         return (consumed, false);
                     }
+                    if looked_at == 0 {
+                        looked_at = batch.look_ahead(rest, self.message_limit());
+                    }
+                    looked_at -= 1;
                     self.start(&mut batch, message);
                     consumed += length;
                     if batch.is_used_up() {
