@@ -11,7 +11,7 @@ use super::{
     compiled::Compiler,
     print::{write_escaped, write_item, write_raw},
 };
-use crate::{Schema, matching::MatchingRule};
+use crate::{AttributeDescription, Schema, matching::MatchingRule, schema::AttributeType};
 
 /// A filter to be printed as slapd 2.5 logs it.
 #[derive(Clone, Copy, Debug)]
@@ -46,9 +46,33 @@ impl<'p, 'a> LogFilter<'p, 'a> {
 /// end after 4,096).
 const MOST_STEPS: u64 = 2_000;
 
+/// Memory for printing filters. Once it has grown, printing a filter allocates nothing.
+#[derive(Default, Debug)]
+pub struct PrintMemory {
+    item: CompiledFilter,
+    normal: Vec<u8>,
+}
+
+impl PrintMemory {
+    /// Gives back most memory after a filter with long values.
+    fn shrink(&mut self) {
+        self.item.bytes.shrink_to(MOST_KEPT_OCTETS);
+        self.normal.shrink_to(MOST_KEPT_OCTETS);
+    }
+}
+
 impl Display for LogFilter<'_, '_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let mut working = CompiledFilter::default();
+        self.write(f, &mut PrintMemory::default())
+    }
+}
+
+impl LogFilter<'_, '_> {
+    /// Writes the text, with memory that may serve for other filters, too.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    pub fn write<W: Write>(&self, f: &mut W, memory: &mut PrintMemory) -> fmt::Result {
         let mut steps = 0;
         for step in self.filter.steps() {
             if let FilterStep::Enter(item) = step {
@@ -65,23 +89,23 @@ impl Display for LogFilter<'_, '_> {
                 FilterStep::Enter(Filter::Not(_)) => f.write_str("(!")?,
                 FilterStep::Enter(item) => {
                     f.write_char('(')?;
-                    self.item(item, &mut working, f)?;
+                    self.item(item, memory, f)?;
                     f.write_char(')')?;
                 }
                 FilterStep::Leave(_) => f.write_char(')')?,
             }
         }
+        memory.shrink();
         Ok(())
     }
-}
 
-impl LogFilter<'_, '_> {
-    fn item(&self, item: &Filter<'_>, working: &mut CompiledFilter, f: &mut Formatter<'_>) -> fmt::Result {
-        working.clear();
-        let node = Compiler::new(working, self.schema).item(item);
-        if let Some(name) = self.secret(item).filter(|_| !self.is_whole) {
+    fn item<W: Write>(&self, item: &Filter<'_>, memory: &mut PrintMemory, f: &mut W) -> fmt::Result {
+        memory.item.clear();
+        let node = Compiler::new(&mut memory.item, self.schema).item(item);
+        let attribute = Attribute::of(self.schema, item);
+        if !self.is_whole && !matches!(item, Filter::Present(_)) && attribute.is_secret() {
             f.write_str(if node.is_none() { "?" } else { "" })?;
-            write_raw(&name, f)?;
+            attribute.write(f)?;
             return f.write_str("=***");
         }
         match (node, item) {
@@ -90,26 +114,8 @@ impl LogFilter<'_, '_> {
                 f.write_char('?')?;
                 self.undefined(item, f)
             }
-            (Some(node), item) => self.defined(item, &node, working, f),
+            (Some(node), item) => self.defined(item, &attribute, &node, memory, f),
         }
-    }
-
-    /// The attribute of an item about a password attribute. Its assertion value may be a password.
-    fn secret(&self, item: &Filter<'_>) -> Option<Vec<u8>> {
-        let attribute = match item {
-            Filter::Equality(a) | Filter::GreaterOrEqual(a) | Filter::LessOrEqual(a) | Filter::Approx(a) => {
-                &a.attribute
-            }
-            Filter::Substrings { attribute, .. } => attribute,
-            Filter::Extensible { attribute, .. } => attribute.as_ref()?,
-            Filter::Present(_) | Filter::And(_) | Filter::Or(_) | Filter::Not(_) => return None,
-        };
-        let name = self.name(attribute);
-        let base = name.split(|byte| *byte == b';').next().unwrap_or_default();
-        let is_secret = SECRETS
-            .iter()
-            .any(|secret| base.eq_ignore_ascii_case(secret.as_bytes()));
-        is_secret.then_some(name)
     }
 
     /// The item as it came in, but with the attribute's first name if there is such an attribute.
@@ -149,46 +155,50 @@ impl LogFilter<'_, '_> {
         }
     }
 
-    fn defined(
+    fn defined<W: Write>(
         &self,
         item: &Filter<'_>,
+        attribute: &Attribute<'_>,
         node: &FilterNode,
-        working: &CompiledFilter,
-        f: &mut Formatter<'_>,
+        memory: &mut PrintMemory,
+        f: &mut W,
     ) -> fmt::Result {
+        let PrintMemory { item: working, normal } = memory;
+        attribute.write(f)?;
         match item {
-            Filter::Equality(a) => self.assertion(a, "=", f),
-            Filter::Approx(a) => self.assertion(a, "~=", f),
-            Filter::GreaterOrEqual(a) => self.assertion(a, ">=", f),
-            Filter::LessOrEqual(a) => self.assertion(a, "<=", f),
-            Filter::Present(attribute) => {
-                write_raw(&self.name(attribute), f)?;
-                f.write_str("=*")
-            }
-            Filter::Substrings { attribute, .. } => {
-                write_raw(&self.name(attribute), f)?;
-                f.write_char('=')?;
-                let FilterNode::Substrings {
-                    initial, any, r#final, ..
-                } = node
-                else {
-                    return Ok(());
-                };
-                write_escaped(initial.as_ref().map_or(b"", |range| working.value(range)), f)?;
-                f.write_char('*')?;
-                for part in working.part_values(any) {
-                    write_escaped(part, f)?;
-                    f.write_char('*')?;
+            Filter::Equality(a) => {
+                f.write_str("=")?;
+                let equality = attribute.found.and_then(|found| found.equality);
+                match node {
+                    FilterNode::Equality { rule, value, .. } if equality == Some(*rule) => {
+                        write_normal(rule, &a.value, Some(working.value(value)), f)
+                    }
+                    _ => self.assertion(attribute, &a.value, normal, f),
                 }
-                write_escaped(r#final.as_ref().map_or(b"", |range| working.value(range)), f)
+            }
+            Filter::Approx(a) => {
+                f.write_str("~=")?;
+                self.assertion(attribute, &a.value, normal, f)
+            }
+            Filter::GreaterOrEqual(a) => {
+                f.write_str(">=")?;
+                self.assertion(attribute, &a.value, normal, f)
+            }
+            Filter::LessOrEqual(a) => {
+                f.write_str("<=")?;
+                self.assertion(attribute, &a.value, normal, f)
+            }
+            Filter::Present(_) => f.write_str("=*"),
+            Filter::Substrings { .. } => {
+                f.write_char('=')?;
+                write_substrings(node, working, f)
             }
             Filter::Extensible {
                 rule,
-                attribute,
                 value,
                 dn_attributes,
+                ..
             } => {
-                write_raw(&attribute.as_deref().map(|a| self.name(a)).unwrap_or_default(), f)?;
                 if *dn_attributes {
                     f.write_str(":dn")?;
                 }
@@ -199,7 +209,7 @@ impl LogFilter<'_, '_> {
                 f.write_str(":=")?;
                 match node {
                     FilterNode::Equality { rule, .. } | FilterNode::AnyAttribute { rule, .. } => {
-                        self.value(rule, value, f)
+                        self.value(rule, value, normal, f)
                     }
                     _ => write_escaped(value, f),
                 }
@@ -208,38 +218,124 @@ impl LogFilter<'_, '_> {
         }
     }
 
-    fn assertion(&self, assertion: &Assertion<'_>, operator: &str, f: &mut dyn Write) -> fmt::Result {
-        let Assertion { attribute, value } = assertion;
-        write_raw(&self.name(attribute), f)?;
-        f.write_str(operator)?;
-        let description = self.schema.attribute_description(attribute).ok();
-        let class = description.as_ref().and_then(|d| {
-            let is_object_class = &*self.schema.attribute_type(d.attribute_type).oid == "2.5.4.0";
-            self.schema.find_object_class(value).filter(|_| is_object_class)
-        });
+    /// An asserted value: an object class by its first name, other values in the form of the equality rule.
+    fn assertion<W: Write>(
+        &self,
+        attribute: &Attribute<'_>,
+        value: &[u8],
+        normal: &mut Vec<u8>,
+        f: &mut W,
+    ) -> fmt::Result {
+        let is_object_class = attribute.found.is_some_and(|found| &*found.oid == OBJECT_CLASS);
+        let class = is_object_class.then(|| self.schema.find_object_class(value)).flatten();
         if let Some(class) = class {
-            return write_escaped(class.names.first().unwrap_or(&class.oid).as_bytes(), f);
+            return write_escaped(class.name().as_bytes(), f);
         }
-        match description.and_then(|d| self.schema.attribute_type(d.attribute_type).equality) {
-            Some(rule) => self.value(rule, value, f),
+        match attribute.found.and_then(|found| found.equality) {
+            Some(rule) => self.value(rule, value, normal, f),
             None => write_escaped(value, f),
         }
     }
 
-    /// The normal form where it is text. For rules with a binary normal form, the value as it came in.
-    fn value(&self, rule: &'static MatchingRule, value: &[u8], f: &mut dyn Write) -> fmt::Result {
-        let mut normal = Vec::new();
-        let text = rule.assertion(self.schema, value, &mut normal).is_ok()
-            && !BINARY_NORMAL_FORMS.contains(&rule.assertion_syntax)
-            && std::str::from_utf8(&normal).is_ok_and(|text| !text.chars().any(char::is_control));
-        match rule.assertion_syntax {
-            _ if text => write_escaped(&normal, f),
-            UUID => write_escaped(&value.to_ascii_lowercase(), f),
-            _ => write_escaped(value, f),
-        }
+    fn value<W: Write>(
+        &self,
+        rule: &'static MatchingRule,
+        value: &[u8],
+        normal: &mut Vec<u8>,
+        f: &mut W,
+    ) -> fmt::Result {
+        normal.clear();
+        let is_valid = rule.assertion(self.schema, value, normal).is_ok();
+        write_normal(rule, value, is_valid.then_some(normal.as_slice()), f)
     }
 }
 
+/// The attribute of an item.
+struct Attribute<'i> {
+    schema: &'i Schema,
+    /// As it came in; nothing for items without an attribute.
+    text: &'i [u8],
+    description: Option<AttributeDescription>,
+    /// Its type, if there is one.
+    found: Option<&'i AttributeType>,
+}
+
+impl<'i> Attribute<'i> {
+    fn of(schema: &'i Schema, item: &'i Filter<'_>) -> Self {
+        let text: &[u8] = match item {
+            Filter::Equality(a) | Filter::GreaterOrEqual(a) | Filter::LessOrEqual(a) | Filter::Approx(a) => {
+                &a.attribute
+            }
+            Filter::Substrings { attribute, .. } | Filter::Present(attribute) => attribute,
+            Filter::Extensible { attribute, .. } => attribute.as_deref().unwrap_or_default(),
+            Filter::And(_) | Filter::Or(_) | Filter::Not(_) => b"",
+        };
+        let description = schema.attribute_description(text).ok();
+        Self {
+            schema,
+            text,
+            found: description
+                .as_ref()
+                .map(|found| schema.attribute_type(found.attribute_type)),
+            description,
+        }
+    }
+
+    /// Writes the description by the attribute's first name. An unknown description stays as it is.
+    fn write<W: Write>(&self, f: &mut W) -> fmt::Result {
+        match (&self.description, self.found) {
+            (Some(description), Some(found)) if description.options.is_empty() => f.write_str(found.name()),
+            (Some(description), _) => write_raw(self.schema.description_text(description).as_bytes(), f),
+            (None, _) => write_raw(self.text, f),
+        }
+    }
+
+    /// Whether it holds passwords. The assertion value may be one, then.
+    fn is_secret(&self) -> bool {
+        let known = self.found.map(|found| found.name().as_bytes());
+        let name = known.or_else(|| self.text.split(|octet| *octet == b';').next());
+        name.is_some_and(|name| {
+            SECRETS
+                .iter()
+                .any(|secret| name.eq_ignore_ascii_case(secret.as_bytes()))
+        })
+    }
+}
+
+fn write_substrings<W: Write>(node: &FilterNode, working: &CompiledFilter, f: &mut W) -> fmt::Result {
+    let FilterNode::Substrings {
+        initial, any, r#final, ..
+    } = node
+    else {
+        return Ok(());
+    };
+    write_escaped(initial.as_ref().map_or(b"", |range| working.value(range)), f)?;
+    f.write_char('*')?;
+    for part in working.part_values(any) {
+        write_escaped(part, f)?;
+        f.write_char('*')?;
+    }
+    write_escaped(r#final.as_ref().map_or(b"", |range| working.value(range)), f)
+}
+
+/// Writes the normal form where it is text. For rules with a binary normal form, the value as it came in.
+fn write_normal<W: Write>(rule: &MatchingRule, value: &[u8], normal: Option<&[u8]>, f: &mut W) -> fmt::Result {
+    let is_text = |normal: &&[u8]| !BINARY_NORMAL_FORMS.contains(&rule.assertion_syntax) && is_text(normal);
+    match normal.filter(is_text) {
+        Some(normal) => write_escaped(normal, f),
+        None if rule.assertion_syntax == UUID => write_escaped(&value.to_ascii_lowercase(), f),
+        None => write_escaped(value, f),
+    }
+}
+
+fn is_text(octets: &[u8]) -> bool {
+    let is_plain = octets.iter().all(|octet| matches!(octet, b' '..=b'~'));
+    is_plain || std::str::from_utf8(octets).is_ok_and(|text| !text.chars().any(char::is_control))
+}
+
+/// Memory that stays after a filter with long values.
+const MOST_KEPT_OCTETS: usize = 4096;
+const OBJECT_CLASS: &str = "2.5.4.0";
 /// Attributes that hold passwords or other secrets. They come from our schema files and from schema files that sites
 /// use.
 const SECRETS: [&str; 11] = [

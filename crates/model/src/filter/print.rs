@@ -85,12 +85,12 @@ fn write_assertion(attribute: &[u8], operator: &str, value: &[u8], f: &mut dyn W
 
 /// Writes an attribute description or rule. In a well-formed filter it is ASCII. In any other case it must not break a
 /// log line.
-pub(super) fn write_raw(name: &[u8], f: &mut dyn Write) -> fmt::Result {
+pub(super) fn write_raw<W: Write + ?Sized>(name: &[u8], f: &mut W) -> fmt::Result {
     write_escaped(name, f)
 }
 
 /// Writes a value: `*`, `(`, `)`, `\` and all that is not printable ASCII as `\XX`.
-pub(super) fn write_escaped(value: &[u8], f: &mut dyn Write) -> fmt::Result {
+pub(super) fn write_escaped<W: Write + ?Sized>(value: &[u8], f: &mut W) -> fmt::Result {
     let mut rest = value;
     loop {
         let plain = rest.iter().position(|&byte| needs_escape(byte)).unwrap_or(rest.len());
@@ -99,10 +99,15 @@ pub(super) fn write_escaped(value: &[u8], f: &mut dyn Write) -> fmt::Result {
         let Some((&byte, tail)) = tail.split_first() else {
             return Ok(());
         };
-        write!(f, "\\{byte:02X}")?;
+        let digit = |nibble: u8| char::from(HEX.get(usize::from(nibble)).copied().unwrap_or_default());
+        f.write_char('\\')?;
+        f.write_char(digit(byte >> 4))?;
+        f.write_char(digit(byte & 0xf))?;
         rest = tail;
     }
 }
+
+const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
 fn needs_escape(byte: u8) -> bool {
     !matches!(byte, b' '..=b'~') || matches!(byte, b'*' | b'(' | b')' | b'\\')
