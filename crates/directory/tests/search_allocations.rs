@@ -148,3 +148,43 @@ fn a_search_under_access_rules_allocates_nothing() {
     }
     assert!(found.is_empty(), "{found:#?}");
 }
+
+/// Takes all lines, and keeps none.
+struct Lines;
+
+impl tracing::Subscriber for Lines {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::Id {
+        tracing::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::Id, _: &tracing::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        assert_eq!(event.metadata().target(), "stats");
+    }
+
+    fn enter(&self, _: &tracing::Id) {}
+
+    fn exit(&self, _: &tracing::Id) {}
+}
+
+#[test]
+fn a_search_that_is_logged_allocates_nothing() {
+    let mut site = site("");
+    let mut found = Vec::new();
+    tracing::subscriber::with_default(Lines, || {
+        for (base, scope, filter, attributes) in SEARCHES {
+            let count = allocations(&mut site, base, scope, filter, attributes);
+            if count > 10 * lists_in(filter) {
+                found.push(format!("{count} in ten searches {base:?} {filter}"));
+            }
+        }
+    });
+    assert!(found.is_empty(), "{found:#?}");
+}

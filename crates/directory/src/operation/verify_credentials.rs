@@ -123,7 +123,7 @@ fn bind_aside(
     let mut origin = origin_of(verification);
     scratch.shard().record_initiated(Operation::Bind);
     let controls = read_controls(configuration, &mut origin, &request.controls, &operation);
-    log::request(configuration, &origin, &operation);
+    log::request(configuration, &mut scratch.base, &origin, &operation);
     if configuration.of_overlays.keeps_messages {
         let (id, controls) = (call.message.id, request.controls);
         let mut message = Vec::new();

@@ -2,8 +2,6 @@
 //!
 //! Lines are `tracing` events of target `stats`; a level that is off costs one load. No secret is ever logged.
 
-use std::fmt::{Display, Formatter, Result as FmtResult, Write as _};
-
 use ironbark_ldap_proto::{
     Authentication, MessageId, Operation, Request, SearchRequest,
     controls::SessionTracking,
@@ -11,81 +9,21 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::{Dn, filter::log::LogFilter};
 
-use super::end::Outcome;
-use crate::{Configuration, request::context::RequestContext};
-
-macro_rules! stats {
-    ($origin:expr, $($argument:tt)+) => {
-        tracing::info!(target: "stats", "{} {}", Prefix($origin), format_args!($($argument)+))
-    };
-}
-
-/// The beginning of each line of an operation: `conn=1 op=2`, and the text of the session tracking control.
-struct Prefix<'a>(&'a RequestContext);
-
-impl Display for Prefix<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
-        let RequestContext {
-            connection,
-            operation,
-            tracked,
-            ..
-        } = self.0;
-        write!(
-            f,
-            "conn={connection} op={operation}{}",
-            tracked.as_deref().unwrap_or_default()
-        )
-    }
-}
-
-fn is_enabled() -> bool {
-    tracing::enabled!(target: "stats", tracing::Level::INFO)
-}
-
-/// Bytes as text, with what is not UTF-8 replaced.
-struct Text<'a>(&'a [u8]);
-
-impl Display for Text<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
-        for chunk in self.0.utf8_chunks() {
-            f.write_str(chunk.valid())?;
-            if !chunk.invalid().is_empty() {
-                f.write_char(char::REPLACEMENT_CHARACTER)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Parts with a blank in between, written one by one.
-struct Words<I>(I);
-
-impl<I: Iterator<Item: Display> + Clone> Display for Words<I> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
-        for (number, word) in self.0.clone().enumerate() {
-            if number > 0 {
-                f.write_char(' ')?;
-            }
-            word.fmt(f)?;
-        }
-        Ok(())
-    }
-}
+use super::{
+    end::Outcome,
+    line::{self, Line},
+};
+use crate::{Configuration, request::context::RequestContext, request::last_base::LastBase};
 
 /// An attribute that a search asks for. An invalid name is shown as `1.1`, which asks for nothing.
-struct RequestedAttribute<'a>(&'a [u8]);
-
-impl Display for RequestedAttribute<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
-        let may_be_within = |octet: &u8| octet.is_ascii_alphanumeric() || b"-.;".contains(octet);
-        let is_shown = match self.0 {
-            b"*" | b"+" | [b'@', _, ..] => true,
-            [first, rest @ ..] => first.is_ascii_alphanumeric() && rest.iter().all(may_be_within),
-            [] => false,
-        };
-        Text(if is_shown { self.0 } else { b"1.1" }).fmt(f)
-    }
+fn requested_attribute(name: &[u8]) -> &[u8] {
+    let may_be_within = |octet: &u8| octet.is_ascii_alphanumeric() || b"-.;".contains(octet);
+    let is_shown = match name {
+        b"*" | b"+" | [b'@', _, ..] => true,
+        [first, rest @ ..] => first.is_ascii_alphanumeric() && rest.iter().all(may_be_within),
+        [] => false,
+    };
+    if is_shown { name } else { b"1.1" }
 }
 
 /// The text after the operation's number in its lines, for a request with the session tracking control: ` [IP=...
@@ -101,7 +39,7 @@ pub(crate) fn tracked(tracking: &SessionTracking<'_>) -> Option<Box<str>> {
     };
     let identifier = (!tracking.identifier.is_empty()).then(|| {
         let text = printable(tracking.identifier).unwrap_or_default();
-        format!("{}={text}", Text(tracking.format_name()))
+        format!("{}={text}", String::from_utf8_lossy(tracking.format_name()))
     });
     let parts = [
         part("IP", tracking.source_ip),
@@ -115,48 +53,66 @@ pub(crate) fn tracked(tracking: &SessionTracking<'_>) -> Option<Box<str>> {
 /// Longest text of the session tracking control that is logged.
 const MAX_TRACKED: usize = 224;
 
-/// The line of a request.
-pub(crate) fn request(configuration: &Configuration, origin: &RequestContext, request: &Request<'_>) {
-    if !is_enabled() {
+/// The line of a request. `base` is memory for the name of a search's base object.
+pub(crate) fn request(
+    configuration: &Configuration,
+    base: &mut LastBase,
+    origin: &RequestContext,
+    request: &Request<'_>,
+) {
+    if !line::is_enabled() {
         return;
+    }
+    if let Request::Search(request) = request {
+        return search(configuration, base, origin, request);
     }
     let Some(dn) = named(configuration, origin, request) else {
         return;
     };
-    let dn = dn.pretty();
+    let about = |word: &str| {
+        line::write(origin, |line| {
+            line.text(word).text(" dn=\"").text(dn.pretty()).text("\"");
+        });
+    };
     match request {
         Request::Bind(request) => {
-            let method = match request.authentication {
+            let method: u32 = match request.authentication {
                 Authentication::Simple(_) => 128,
                 Authentication::Sasl { .. } => 163,
                 Authentication::Other { identifier } => u32::from(identifier),
             };
             if !origin.identity.is_anonymous() {
-                stats!(
-                    origin,
-                    "BIND anonymous mech=implicit bind_ssf=0 ssf={}",
-                    origin.strength.ssf
-                );
+                line::write(origin, |line| {
+                    line.text("BIND anonymous mech=implicit bind_ssf=0 ssf=")
+                        .number(origin.strength.ssf);
+                });
             }
-            stats!(origin, "BIND dn=\"{dn}\" method={method}");
+            line::write(origin, |line| {
+                line.text("BIND dn=\"").text(dn.pretty());
+                line.text("\" method=").number(method);
+            });
         }
-        Request::Search(request) => search(configuration, origin, dn, request),
         Request::Modify(request) => {
-            stats!(origin, "MOD dn=\"{dn}\"");
-            let names = request.changes.iter().map(|change| Text(change.attribute));
-            stats!(origin, "MOD attr={}", Words(names));
+            about("MOD");
+            let names = request.changes.iter().map(|change| change.attribute);
+            line::write(origin, |line| {
+                line.text("MOD attr=").words(names);
+            });
         }
-        Request::Add(_) => stats!(origin, "ADD dn=\"{dn}\""),
-        Request::Delete(_) => stats!(origin, "DEL dn=\"{dn}\""),
-        Request::ModifyDn(_) => stats!(origin, "MODRDN dn=\"{dn}\""),
-        Request::Compare(request) => {
-            stats!(origin, "CMP dn=\"{dn}\" attr=\"{}\"", Text(request.attribute));
-        }
+        Request::Add(_) => about("ADD"),
+        Request::Delete(_) => about("DEL"),
+        Request::ModifyDn(_) => about("MODRDN"),
+        Request::Compare(request) => line::write(origin, |line| {
+            line.text("CMP dn=\"").text(dn.pretty());
+            line.text("\" attr=\"").octets(request.attribute).text("\"");
+        }),
         Request::Extended(request) => {
-            stats!(origin, "EXT oid={}", Text(request.name));
+            line::write(origin, |line| {
+                line.text("EXT oid=").octets(request.name);
+            });
             extended(configuration, origin, request);
         }
-        Request::Unbind | Request::Abandon(_) => {}
+        Request::Search(_) | Request::Unbind | Request::Abandon(_) => {}
     }
 }
 
@@ -165,37 +121,41 @@ pub(crate) fn request(configuration: &Configuration, origin: &RequestContext, re
 fn named(configuration: &Configuration, origin: &RequestContext, request: &Request<'_>) -> Option<Dn> {
     let (word, name) = match request {
         Request::Bind(request) => ("do_bind", request.name),
-        Request::Search(request) => ("do_search", request.base),
         Request::Modify(request) => ("do_modify", request.object),
         Request::Add(request) => ("do_add", request.entry),
         Request::Delete(entry) => ("do_delete", *entry),
         Request::ModifyDn(request) => ("do_modrdn", request.entry),
         Request::Compare(request) => ("do_compare", request.entry),
-        Request::Extended(_) | Request::Unbind | Request::Abandon(_) => return Some(Dn::root()),
+        Request::Search(_) | Request::Extended(_) | Request::Unbind | Request::Abandon(_) => return Some(Dn::root()),
     };
     let parsed = Dn::parse(&configuration.schema, name).ok();
-    match (&parsed, request) {
-        (Some(_), _) => {}
-        (None, Request::Search(_)) => stats!(origin, "{word}: invalid dn: \"{}\"", Text(name)),
-        (None, _) => stats!(origin, "{word}: invalid dn ({})", Text(name)),
+    if parsed.is_none() {
+        line::write(origin, |line| {
+            line.text(word).text(": invalid dn (").octets(name).text(")");
+        });
     }
     parsed
 }
 
-fn search(configuration: &Configuration, origin: &RequestContext, base: &str, request: &SearchRequest<'_>) {
-    stats!(
-        origin,
-        "SRCH base=\"{base}\" scope={} deref={} filter=\"{}\"",
-        request.scope.number(),
-        request.deref_aliases.number(),
-        LogFilter::new(&configuration.schema, &request.filter)
-    );
+fn search(configuration: &Configuration, base: &mut LastBase, origin: &RequestContext, request: &SearchRequest<'_>) {
+    let Ok(base) = base.read(&configuration.schema, request.base) else {
+        return line::write(origin, |line| {
+            line.text("do_search: invalid dn: \"").octets(request.base).text("\"");
+        });
+    };
+    line::write(origin, |line| {
+        line.text("SRCH base=\"").text(base.pretty());
+        line.text("\" scope=").number(request.scope.number());
+        line.text(" deref=").number(request.deref_aliases.number());
+        line.text(" filter=\"")
+            .filter(&LogFilter::new(&configuration.schema, &request.filter));
+        line.text("\"");
+    });
     if !request.attributes.is_empty() {
-        stats!(
-            origin,
-            "SRCH attr={}",
-            Words(request.attributes.iter().map(RequestedAttribute))
-        );
+        let attributes = request.attributes.iter();
+        line::write(origin, |line| {
+            line.text("SRCH attr=").words(attributes.map(requested_attribute));
+        });
     }
 }
 
@@ -204,107 +164,131 @@ fn extended(
     origin: &RequestContext,
     request: &ironbark_ldap_proto::ExtendedRequest<'_>,
 ) {
+    let say = |text: &str| {
+        line::write(origin, |line| {
+            line.text(text);
+        });
+    };
     match configuration.extended_operation(request.name).map(|row| row.operation) {
-        Some(ExtendedOperation::WhoAmI) if request.value.is_none() => stats!(origin, "WHOAMI"),
+        Some(ExtendedOperation::WhoAmI) if request.value.is_none() => say("WHOAMI"),
         Some(ExtendedOperation::WhoAmI) => {}
-        Some(ExtendedOperation::StartTls) => stats!(origin, "STARTTLS"),
+        Some(ExtendedOperation::StartTls) => say("STARTTLS"),
         Some(ExtendedOperation::PasswordModify) => {
             let Ok(request) = PasswordModifyRequest::decode(request.value) else {
                 return;
             };
-            let old = if request.old_password.is_some() { " old" } else { "" };
-            let new = if request.new_password.is_some() { " new" } else { "" };
-            if let Some(id) = request.user_identity {
-                stats!(origin, "PASSMOD id=\"{}\"{old}{new}", Text(id));
-            } else {
-                stats!(origin, "PASSMOD{old}{new}");
-            }
+            line::write(origin, |line| {
+                line.text("PASSMOD");
+                if let Some(id) = request.user_identity {
+                    line.text(" id=\"").octets(id).text("\"");
+                }
+                line.text(if request.old_password.is_some() { " old" } else { "" });
+                line.text(if request.new_password.is_some() { " new" } else { "" });
+            });
         }
         Some(ExtendedOperation::Cancel) => {
             if let Ok(id) = ironbark_ldap_proto::extended::cancel::decode_request(request.value) {
-                stats!(origin, "CANCEL msg={id}");
+                say(&format!("CANCEL msg={id}"));
             }
         }
-        Some(ExtendedOperation::StartTransaction) => stats!(origin, "TXN START"),
-        Some(ExtendedOperation::EndTransaction) => stats!(origin, "TXN END"),
-        Some(ExtendedOperation::ReplicaDigest) => stats!(origin, "REPLICA DIGEST"),
+        Some(ExtendedOperation::StartTransaction) => say("TXN START"),
+        Some(ExtendedOperation::EndTransaction) => say("TXN END"),
+        Some(ExtendedOperation::ReplicaDigest) => say("REPLICA DIGEST"),
         // The bind has lines of its own.
         Some(ExtendedOperation::VerifyCredentials | ExtendedOperation::OfOverlay) => {}
-        None => stats!(origin, "do_extended: unsupported operation \"{}\"", Text(request.name)),
+        None => line::write(origin, |line| {
+            line.text("do_extended: unsupported operation \"")
+                .octets(request.name)
+                .text("\"");
+        }),
     }
 }
 
 /// The line of a bind that succeeded.
 pub(crate) fn bound(origin: &RequestContext, dn: &str, mechanism: &str, strength: u32) {
-    stats!(
-        origin,
-        "BIND dn=\"{dn}\" mech={mechanism} bind_ssf={strength} ssf={}",
-        origin.strength.ssf.max(strength)
-    );
+    line::write(origin, |line| {
+        line.text("BIND dn=\"").text(dn).text("\" mech=").text(mechanism);
+        line.text(" bind_ssf=").number(strength);
+        line.text(" ssf=").number(origin.strength.ssf.max(strength));
+    });
 }
 
 /// The authentication and authorization names of a client, as slapd prints them: with the realm, if there is one.
 pub(crate) fn sasl_names(origin: &RequestContext, name: &str, realm: Option<&str>, wanted: Option<&str>) {
-    if !is_enabled() {
-        return;
-    }
-    let realm = realm
-        .filter(|_| !name.contains(['@', '=']))
-        .map_or_else(String::new, |realm| format!("@{realm}"));
-    let name = format!("{name}{realm}");
-    let wanted = wanted.unwrap_or(&name);
-    stats!(origin, "BIND authcid=\"{name}\" authzid=\"{wanted}\"");
+    let realm = realm.filter(|_| !name.contains(['@', '=']));
+    let with_realm = |line: &mut Line| {
+        line.text(name);
+        if let Some(realm) = realm {
+            line.text("@").text(realm);
+        }
+    };
+    line::write(origin, |line| {
+        line.text("BIND authcid=\"");
+        with_realm(line);
+        line.text("\" authzid=\"");
+        match wanted {
+            Some(wanted) => {
+                line.text(wanted);
+            }
+            None => with_realm(line),
+        }
+        line.text("\"");
+    });
 }
 
 /// The line of a request with the proxied authorization control.
 pub(crate) fn proxied(origin: &RequestContext, dn: &str) {
-    stats!(origin, "PROXYAUTHZ dn=\"{dn}\"");
+    line::write(origin, |line| {
+        line.text("PROXYAUTHZ dn=\"").text(dn).text("\"");
+    });
 }
 
 pub(crate) fn abandon(origin: &RequestContext, target: MessageId) {
-    stats!(origin, "ABANDON msg={target}");
+    line::write(origin, |line| {
+        line.text(&format!("ABANDON msg={target}"));
+    });
 }
 
 pub(crate) fn unbind(origin: &RequestContext) {
-    stats!(origin, "UNBIND");
+    line::write(origin, |line| {
+        line.text("UNBIND");
+    });
 }
 
 /// The line of a result at a time in monotonic microseconds.
 pub(crate) fn result(origin: &RequestContext, outcome: &Outcome<'_>, now: u64) {
-    if !is_enabled() {
-        return;
-    }
-    let queued = Seconds(origin.taken_micros.saturating_sub(origin.arrived_micros));
-    let elapsed = Seconds(now.saturating_sub(origin.arrived_micros));
-    let Outcome {
-        code, text, entries, ..
-    } = outcome;
-    if outcome.operation == Operation::Search {
-        stats!(
-            origin,
-            "SEARCH RESULT tag=101 err={} qtime={queued} etime={elapsed} nentries={entries} text={text}",
-            code.0
-        );
-        return;
-    }
-    // The response of a known extended operation has the operation's name or none, exactly as we send it.
-    let what = match outcome.operation.response_tag() {
-        Some(_) if origin.request.extended.is_some() => "oid=".to_owned(),
-        tag => format!("tag={}", tag.unwrap_or_default()),
-    };
-    stats!(
-        origin,
-        "RESULT {what} err={} qtime={queued} etime={elapsed} text={text}",
-        code.0
-    );
+    line::write(origin, |line| {
+        let is_search = outcome.operation == Operation::Search;
+        line.text(if is_search { "SEARCH RESULT " } else { "RESULT " });
+        // The response of a known extended operation has the operation's name or none, exactly as we send it.
+        match outcome.operation.response_tag() {
+            Some(_) if origin.request.extended.is_some() => line.text("oid="),
+            tag => line.text("tag=").number(tag.unwrap_or_default()),
+        };
+        line.text(" err=").number(outcome.code.0);
+        let queued = origin.taken_micros.saturating_sub(origin.arrived_micros);
+        line.text(" qtime=").seconds(queued);
+        line.text(" etime=").seconds(now.saturating_sub(origin.arrived_micros));
+        if is_search {
+            line.text(" nentries=").number(outcome.entries);
+        }
+        line.text(" text=").text(outcome.text);
+    });
 }
 
 /// The line of a slow operation (`slowlog`). It is written whenever any line is.
 pub(crate) fn slow(origin: &RequestContext, outcome: &Outcome<'_>, micros: u64) {
-    let prefix = Prefix(origin);
-    let (word, code, elapsed) = (word_of(outcome.operation), outcome.code.0, Seconds(micros));
+    let RequestContext {
+        connection, operation, ..
+    } = origin;
+    let tracked = origin.tracked.as_deref().unwrap_or_default();
+    let (word, code) = (word_of(outcome.operation), outcome.code.0);
+    let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
     let detail = outcome.detail.map_or_else(String::new, |detail| format!(" {detail}"));
-    tracing::warn!(target: "any", "{prefix} SLOW {word} etime={elapsed} err={code}{detail}");
+    tracing::warn!(
+        target: "any",
+        "conn={connection} op={operation}{tracked} SLOW {word} etime={seconds}.{fraction:06} err={code}{detail}"
+    );
 }
 
 /// The word for an operation in the lines of requests.
@@ -320,15 +304,6 @@ fn word_of(operation: Operation) -> &'static str {
         Operation::Compare => "CMP",
         Operation::Abandon => "ABANDON",
         Operation::Extended => "EXT",
-    }
-}
-
-/// Microseconds, printed as slapd prints times.
-struct Seconds(u64);
-
-impl Display for Seconds {
-    fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
-        write!(f, "{}.{:06}", self.0 / 1_000_000, self.0 % 1_000_000)
     }
 }
 

@@ -237,7 +237,7 @@ impl Worker {
         ) {
             Ok(controls) => controls,
             Err(fault) => {
-                crate::outcome::log::request(configuration, origin, &message.operation);
+                crate::outcome::log::request(configuration, &mut self.scratch.base, origin, &message.operation);
                 return self.refuse_controls(session, configuration, origin, message, fault.into(), out);
             }
         };
@@ -245,7 +245,7 @@ impl Worker {
             .session_tracking
             .as_ref()
             .and_then(|control| crate::outcome::log::tracked(&control.value));
-        crate::outcome::log::request(configuration, origin, &message.operation);
+        crate::outcome::log::request(configuration, &mut self.scratch.base, origin, &message.operation);
         if kind == Operation::Bind {
             origin.identity = Arc::clone(&session.identity);
         }

@@ -6,14 +6,14 @@ pub(crate) mod shared_entries;
 
 use std::{rc::Rc, sync::Arc};
 
-use ironbark_model::{Budget, Dn};
+use ironbark_model::Budget;
 use ironbark_store::{AnswerCache, HeldSnapshot, StoreError, View};
 
 use crate::{
     Configuration, Directory, NamingContext,
     access::{DecisionCache, SubjectDecisions},
     overlay::{facts::Facts, overlays_of},
-    request::context::RequestContext,
+    request::{context::RequestContext, last_base::LastBase},
     statistics::Shard,
 };
 
@@ -63,16 +63,6 @@ pub(crate) struct Parts<'s> {
     pub(crate) work: &'s mut Vec<u8>,
 }
 
-/// The base object's name of the search that is being prepared, or was prepared last.
-#[derive(Default)]
-pub(crate) struct LastBase {
-    pub(crate) dn: Dn,
-    /// As the client sent it.
-    pub(crate) text: Vec<u8>,
-    /// Whether `dn` is the result of parsing `text` under the present configuration.
-    pub(crate) is_read: bool,
-}
-
 impl Scratch {
     /// An empty state.
     pub(crate) fn new(directory: Arc<Directory>, shard: Arc<Shard>) -> Self {
@@ -106,7 +96,7 @@ impl Scratch {
     /// Clears the caches of databases, names and decisions: the configuration has changed. They would also keep closed
     /// databases open.
     pub(crate) fn forget(&mut self) {
-        self.base.is_read = false;
+        self.base.forget();
         self.caches.clear();
         self.standings = DecisionCache::default();
         self.shared = SharedEntries::default();

@@ -39,8 +39,8 @@ use crate::{
         naming_context::Backend,
     },
     refusal::{ControlRefusal, SearchRefusal},
-    request::context::RequestContext,
-    scratch::{LastBase, Scratch},
+    request::{context::RequestContext, last_base::LastBase},
+    scratch::Scratch,
     search::{OpenSearches, page::Page},
 };
 
@@ -67,24 +67,15 @@ fn read_base(
     request: &SearchRequest<'_>,
     scope: DitScope,
 ) -> Result<(), OperationError> {
-    if base.is_read && base.text == request.base {
-        return Ok(());
-    }
-    base.is_read = false;
-    base.dn
-        .parse_into(&configuration.schema, request.base)
+    let dn = base
+        .read(&configuration.schema, request.base)
         .map_err(|_| SearchRefusal::InvalidBase)?;
-    if base.dn.is_root()
+    if dn.is_root()
         && scope != DitScope::Base
         && let Some(default) = &configuration.settings.default_search_base
     {
         base.dn.clone_from(default);
-        return Ok(());
     }
-    base.text.clear();
-    base.text.extend_from_slice(request.base);
-    // The meaning of the empty name depends on the scope.
-    base.is_read = !base.dn.is_root();
     Ok(())
 }
 
