@@ -25,6 +25,7 @@ use crate::{
     held::{self, HeldMemory},
     limits::Limits,
     listener::{address_name, host_name, proxy},
+    log::{Log, RoundLines},
     pool::Counters,
     roll_call::RollAnswer,
     round::Round,
@@ -77,6 +78,7 @@ pub(crate) struct World {
     pub(crate) sources: Arc<Sources>,
     /// How many parts of the server want no clients now (`strictrefresh`).
     pub(crate) suspended: watch::Receiver<usize>,
+    pub(crate) log: Log,
 }
 
 /// The state of a reactor that its connections share. All of them run on one thread.
@@ -89,6 +91,8 @@ pub(crate) struct Reactor {
     is_ending: Cell<bool>,
     work: RefCell<Work>,
     round: Round,
+    /// The lines that this thread writes to the log.
+    lines: RoundLines,
     limits: Cell<Limits>,
     connections: RefCell<NumberMap<Rc<Handle>>>,
     /// Signals that the last connection has gone.
@@ -158,6 +162,7 @@ impl Reactor {
             tls,
             sources,
             suspended: _,
+            log,
         } = world;
         let limits = Limits::of(&directory.configuration());
         Self {
@@ -172,6 +177,7 @@ impl Reactor {
             sources,
             is_ending: Cell::new(false),
             round: Round::default(),
+            lines: log.round_lines(),
             limits: Cell::new(limits),
             connections: RefCell::default(),
             is_empty: Notify::new(),
@@ -186,9 +192,11 @@ impl Reactor {
         let Some(reactor) = REACTOR.with_borrow(Weak::upgrade) else {
             return;
         };
-        if !reactor.round.end()
-            && let Ok(mut work) = reactor.work.try_borrow_mut()
-        {
+        if reactor.round.end() {
+            return;
+        }
+        reactor.lines.hand_over();
+        if let Ok(mut work) = reactor.work.try_borrow_mut() {
             work.worker.rest();
         }
     }
@@ -461,6 +469,12 @@ impl Reactor {
 
     pub(crate) fn round(&self) -> &Round {
         &self.round
+    }
+
+    /// A connection that has more to do lets others go first. Responses and log lines do not wait until it has ended.
+    pub(crate) fn pass_on(&self) {
+        self.round.release();
+        self.lines.hand_over();
     }
 
     pub(crate) fn limits(&self) -> Limits {

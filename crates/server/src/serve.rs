@@ -182,7 +182,6 @@ impl Running {
         let runtime = main_runtime()?;
         let signals = runtime.block_on(async { held.install() })?;
         let (threads, metrics_listener) = (global.threads, global.metrics_listener);
-        let facts = facts(&listeners, max_descriptors);
         if options.bare {
             tracing::warn!(target: "any", "every search is answered with one entry that anonymous may read: a limit for benchmarks");
         }
@@ -193,7 +192,7 @@ impl Running {
             config_tree,
             own_urls,
             options.bare,
-            facts,
+            facts(&listeners, max_descriptors),
             log,
             clock,
         )?;
@@ -205,6 +204,7 @@ impl Running {
             tls: Arc::clone(&settings.tls),
             sources: Arc::default(),
             suspended: strict.watch(),
+            log: log.clone(),
         };
         let pool = Arc::new(Pool::start(reactors, &world, max_descriptors)?);
         let tools = Tools::listen(&directory.configuration());
@@ -220,7 +220,7 @@ impl Running {
             state_files: Vec::new(),
         };
         let replication = running.follow_others(&attached, options.cookies.clone(), strict);
-        running.show_metrics(metrics_listener, clock, max_descriptors, replication, failed)?;
+        running.show_metrics(metrics_listener, clock, max_descriptors, replication, log, failed)?;
         running.state_files = state_files(pid_file.as_deref(), arguments_file.as_deref(), options)?;
         Ok(running)
     }
@@ -250,10 +250,19 @@ impl Running {
         clock: &Clock,
         max_descriptors: u64,
         replication: Arc<Replication>,
+        log: &Log,
         failed: FailedParts,
     ) -> Result<(), Failure> {
         let (shown, its_pool) = (Arc::clone(&self.directory), Arc::clone(&self.pool));
-        let source = metrics::Source::new(shown, its_pool, clock.now(), max_descriptors, replication, failed);
+        let source = metrics::Source::new(
+            shown,
+            its_pool,
+            clock.now(),
+            max_descriptors,
+            replication,
+            log.clone(),
+            failed,
+        );
         let metrics = self.settings.metrics.get_or_init(|| Metrics::new(source));
         let prepared = metrics.prepare(listener);
         prepared.map_err(|error| format!("metrics-listener: {error}"))?.commit();
@@ -501,13 +510,15 @@ fn is_of_another(setting: &str, path: &Path) -> Option<StateFile> {
 }
 
 /// stderr of a daemon is /dev/null, so the message of a panic must go to the log.
-fn log_panics(failed: FailedParts) {
+/// The lines so far come first, as the process may end.
+fn log_panics(log: Log, failed: FailedParts) {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         tracing::error!(target: "any", "internal error: {panic}");
         if let Some(missing) = failed.note(std::thread::current().name()) {
             tracing::error!(target: "any", "until the server is started anew, {missing}");
         }
+        log.flush();
         print(panic);
     }));
 }
@@ -522,7 +533,7 @@ fn main_runtime() -> io::Result<Runtime> {
 
 /// Logs panics and memory faults, and keeps some memory in reserve.
 fn expect_the_worst(log: &Log, maps: Maps, failed: FailedParts) -> io::Result<()> {
-    log_panics(failed);
+    log_panics(log.clone(), failed);
     spare::keep();
     log_faults(log, maps)
 }

@@ -164,7 +164,7 @@ impl Connection {
     pub(crate) async fn run(mut self) {
         while std::future::poll_fn(|cx| self.poll_turn(cx)).await == Turn::Yield {
             // The reactor looks at the sockets of all connections before this continues.
-            self.reactor.round().release();
+            self.reactor.pass_on();
             tokio::task::yield_now().await;
         }
     }

@@ -3,7 +3,7 @@
 use std::{
     fmt::Write as _,
     fs::{self, File, OpenOptions},
-    io::{self, Write as _},
+    io,
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
@@ -11,8 +11,12 @@ use std::{
 use ironbark_config::{LogFileFormat, LogRotation};
 use ironbark_runtime::{UtcTime, WallTime};
 
-use super::json;
-use super::line::{push_debug_prefix, push_rfc3339_stamp, push_syslog_stamp};
+use super::{
+    json,
+    line::{push_debug_prefix, push_rfc3339_stamp, push_syslog_stamp},
+    lines::Head,
+    pending::Pending,
+};
 
 /// The settings of the log file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,13 +35,16 @@ pub struct FileOptions {
     pub name: String,
 }
 
-/// The open log file. Owned by the writer thread.
+/// The open log file. Owned by the log thread.
+#[derive(Debug)]
 pub(super) struct LogFile {
     options: FileOptions,
     file: File,
     size: u64,
     created_seconds: i64,
-    lines: String,
+    pending: Pending,
+    /// The beginning of the lines that are pushed.
+    prefix: String,
     /// A rotation has failed, and the failure was reported.
     rotation_failed: bool,
 }
@@ -52,52 +59,63 @@ impl LogFile {
             file,
             size,
             created_seconds,
-            lines: String::new(),
+            pending: Pending::default(),
+            prefix: String::new(),
             rotation_failed: false,
         })
     }
 
-    /// Adds a line to what [`LogFile::flush`] writes.
-    pub(super) fn push(&mut self, time: WallTime, thread: usize, level: &str, text: &str) {
-        self.rotate_if_due(time, text.len());
-        let lines = &mut self.lines;
-        match self.options.format {
-            LogFileFormat::Json => {
-                json::push(lines, time, thread, level, text);
-                lines.push('\n');
-                return;
+    /// Adds lines to what [`LogFile::flush`] writes. Returns how many lines could not be written meanwhile.
+    pub(super) fn push(&mut self, head: &Head, lines: &str) -> u64 {
+        self.begin_lines(head);
+        let mut lost = 0;
+        for line in lines.split_inclusive('\n') {
+            lost += self.rotate_if_due(head.time, line.len());
+            add_line(&mut self.pending.text, &self.options, &self.prefix, line);
+            if self.pending.is_full() {
+                lost += self.flush();
             }
-            LogFileFormat::Debug => push_debug_prefix(lines, time, thread),
-            LogFileFormat::SyslogUtc => push_syslog_stamp(lines, time.utc()),
-            LogFileFormat::SyslogLocal => push_syslog_stamp(lines, local_time(time)),
-            LogFileFormat::Rfc3339Utc => push_rfc3339_stamp(lines, time.utc()),
         }
-        if self.options.format != LogFileFormat::Debug {
-            let _ = write!(
-                lines,
-                " {} {}[{}]: ",
-                self.options.host,
-                self.options.name,
-                std::process::id()
-            );
-        }
-        lines.push_str(text);
-        lines.push('\n');
+        lost
     }
 
-    /// Writes the lines that were pushed.
-    pub(super) fn flush(&mut self) {
-        // A full disk must not stop the server, and there is no better place to report it.
-        if self.file.write_all(self.lines.as_bytes()).is_ok() {
-            self.size += self.lines.len() as u64;
+    /// Makes the prefix of lines.
+    fn begin_lines(&mut self, head: &Head) {
+        let prefix = &mut self.prefix;
+        prefix.clear();
+        match self.options.format {
+            LogFileFormat::Json => return json::push_beginning(prefix, head),
+            LogFileFormat::Debug => return push_debug_prefix(prefix, head.time, head.thread),
+            LogFileFormat::SyslogUtc => push_syslog_stamp(prefix, head.time.utc()),
+            LogFileFormat::SyslogLocal => push_syslog_stamp(prefix, local_time(head.time)),
+            LogFileFormat::Rfc3339Utc => push_rfc3339_stamp(prefix, head.time.utc()),
         }
-        self.lines.clear();
-        self.lines.shrink_to(MAX_KEPT_BYTES);
+        let FileOptions { host, name, .. } = &self.options;
+        // Writing to a string cannot fail.
+        let _ = write!(prefix, " {host} {name}[{}]: ", std::process::id());
     }
 
-    fn rotate_if_due(&mut self, now: WallTime, next_bytes: usize) {
-        let Some(rotation) = self.options.rotation else { return };
-        let size = self.size + self.lines.len() as u64 + next_bytes as u64;
+    /// Writes the lines that were pushed. Returns how many could not be written.
+    pub(super) fn flush(&mut self) -> u64 {
+        if self.pending.text.is_empty() {
+            return 0;
+        }
+        let complaint = self.pending.complaint().map(|text| {
+            let mut line = String::new();
+            add_line(&mut line, &self.options, &self.prefix, &(text + "\n"));
+            line
+        });
+        let (octets, lost) = self.pending.write(&mut self.file, complaint.as_deref());
+        self.size += octets;
+        lost
+    }
+
+    /// Returns how many lines could not be written before the rotation.
+    fn rotate_if_due(&mut self, now: WallTime, next_octets: usize) -> u64 {
+        let Some(rotation) = self.options.rotation else {
+            return 0;
+        };
+        let size = self.size + self.pending.text.len() as u64 + next_octets as u64;
         let age = u64::try_from(now.unix_seconds().saturating_sub(self.created_seconds)).unwrap_or(0);
         let (max_bytes, max_age) = (
             u64::from(rotation.max_megabytes) << 20,
@@ -105,17 +123,18 @@ impl LogFile {
         );
         let too_big = max_bytes != 0 && self.size != 0 && size > max_bytes;
         if !too_big && (max_age == 0 || age < max_age) {
-            return;
+            return 0;
         }
-        self.flush();
+        let lost = self.flush();
         match self.rotate(rotation.keep) {
             Ok(()) => self.rotation_failed = false,
             Err(error) if !self.rotation_failed => {
                 self.rotation_failed = true;
-                let _ = writeln!(self.lines, "ERROR! logfile rotate failure: {error}");
+                let _ = writeln!(self.pending.text, "ERROR! logfile rotate failure: {error}");
             }
             Err(_) => {}
         }
+        lost
     }
 
     /// `log.01` is the newest old file.
@@ -130,6 +149,17 @@ impl LogFile {
         fs::rename(&self.options.path, old(1))?;
         (self.file, self.size, self.created_seconds) = open(&self.options.path)?;
         Ok(())
+    }
+}
+
+/// Adds a line, which has its line end, with its prefix.
+fn add_line(lines: &mut String, options: &FileOptions, prefix: &str, line: &str) {
+    lines.push_str(prefix);
+    if options.format == LogFileFormat::Json {
+        json::push_rest(lines, line.trim_end_matches('\n'));
+        lines.push('\n');
+    } else {
+        lines.push_str(line);
     }
 }
 
@@ -152,11 +182,10 @@ fn open(path: &Path) -> io::Result<(File, u64, i64)> {
     Ok((file, metadata.len(), metadata.ctime()))
 }
 
-const MAX_KEPT_BYTES: usize = 1 << 16;
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::lines::Targets;
 
     fn options(path: &Path, format: LogFileFormat, rotation: Option<LogRotation>) -> FileOptions {
         let (host, name) = ("h".to_owned(), "slapd".to_owned());
@@ -167,6 +196,15 @@ mod tests {
             rotation,
             host,
             name,
+        }
+    }
+
+    fn head(time: WallTime, thread: usize) -> Head {
+        Head {
+            time,
+            level: "any",
+            thread,
+            targets: Targets::default(),
         }
     }
 
@@ -187,7 +225,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("log");
             let mut file = LogFile::open(options(&path, format, None)).unwrap();
-            file.push(time, 42, "any", "slapd starting");
+            file.push(&head(time, 42), "slapd starting\n");
             file.flush();
             assert_eq!(fs::read_to_string(&path).unwrap(), format!("{prefix}slapd starting\n"));
         }
@@ -204,12 +242,8 @@ mod tests {
         };
         let mut file = LogFile::open(options(&path, LogFileFormat::Debug, Some(rotation))).unwrap();
         for number in 0..4 {
-            file.push(
-                WallTime::from_unix_micros(0),
-                1,
-                "any",
-                &format!("{}{number}", "x".repeat(600_000)),
-            );
+            let line = format!("{}{number}\n", "x".repeat(600_000));
+            file.push(&head(WallTime::from_unix_micros(0), 1), &line);
             file.flush();
         }
         let read = |path: &Path| fs::read_to_string(path).unwrap();

@@ -1,45 +1,55 @@
 //! `logfile-format json`: a line of the log as a JSON object.
 
-use ironbark_runtime::WallTime;
-use serde::Serialize;
+use std::fmt::Write as _;
 
-use super::line::push_rfc3339_stamp;
+use super::{line::push_rfc3339_stamp, lines::Head};
 
-/// A line. Missing parts are left out.
-#[derive(Serialize)]
-struct Line<'a> {
-    time: &'a str,
-    level: &'a str,
-    thread: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    conn: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    op: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fd: Option<u64>,
-    message: &'a str,
+/// Appends the beginning of an object, which is the same for all lines of a head.
+pub(super) fn push_beginning(object: &mut String, head: &Head) {
+    object.push_str("{\"time\":\"");
+    push_rfc3339_stamp(object, head.time.utc());
+    // Writing to a string cannot fail.
+    let _ = write!(
+        object,
+        "\",\"level\":\"{}\",\"thread\":\"{:#x}\"",
+        head.level, head.thread
+    );
 }
 
-/// Appends the object; `conn=`, `op=` and `fd=` at the beginning of the text become numbers of their own.
-pub(super) fn push(lines: &mut String, time: WallTime, thread: usize, level: &str, text: &str) {
-    let mut stamp = String::with_capacity(32);
-    push_rfc3339_stamp(&mut stamp, time.utc());
-    let (conn, rest) = number("conn=", text);
-    let (op, rest) = number("op=", rest);
-    let (fd, message) = number("fd=", rest);
-    let line = Line {
-        time: &stamp,
-        level,
-        thread: &format!("{thread:#x}"),
-        conn,
-        op,
-        fd,
-        message,
-    };
-    // A structure of numbers and texts can always be written.
-    if let Ok(object) = serde_json::to_string(&line) {
-        lines.push_str(&object);
+/// Appends the rest of the object; `conn=`, `op=` and `fd=` at the beginning of the text become numbers of their own.
+pub(super) fn push_rest(object: &mut String, text: &str) {
+    let mut message = text;
+    for (prefix, key) in [("conn=", ",\"conn\":"), ("op=", ",\"op\":"), ("fd=", ",\"fd\":")] {
+        let (number, rest) = number(prefix, message);
+        if let Some(number) = number {
+            object.push_str(key);
+            object.push_str(itoa::Buffer::new().format(number));
+        }
+        message = rest;
     }
+    object.push_str(",\"message\":\"");
+    push_escaped(object, message);
+    object.push_str("\"}");
+}
+
+/// Appends the text of a JSON string (RFC 8259 §7).
+fn push_escaped(object: &mut String, text: &str) {
+    let mut rest = text;
+    while let Some(place) = rest.bytes().position(|octet| matches!(octet, b'"' | b'\\' | ..b' ')) {
+        let (plain, tail) = rest.split_at(place);
+        object.push_str(plain);
+        let mut tail = tail.chars();
+        match tail.next() {
+            Some('\t') => object.push_str("\\t"),
+            Some(sign @ ('"' | '\\')) => object.extend(['\\', sign]),
+            Some(control) => {
+                let _ = write!(object, "\\u{:04x}", u32::from(control));
+            }
+            None => {}
+        }
+        rest = tail.as_str();
+    }
+    object.push_str(rest);
 }
 
 /// The number after `prefix`, and the rest of the text.
@@ -53,11 +63,21 @@ fn number<'a>(prefix: &str, text: &'a str) -> (Option<u64>, &'a str) {
 
 #[cfg(test)]
 mod tests {
+    use ironbark_runtime::WallTime;
+
     use super::*;
+    use crate::log::lines::Targets;
 
     fn pushed(text: &str) -> String {
         let mut lines = String::new();
-        push(&mut lines, WallTime::from_unix_micros(1_500_000), 42, "stats", text);
+        let head = Head {
+            time: WallTime::from_unix_micros(1_500_000),
+            level: "stats",
+            thread: 42,
+            targets: Targets::default(),
+        };
+        push_beginning(&mut lines, &head);
+        push_rest(&mut lines, text);
         lines
     }
 
@@ -72,8 +92,10 @@ mod tests {
             ),
             ("conn=7 fd=12 closed", r#""conn":7,"fd":12,"message":"closed"}"#),
             ("conn=none", r#""message":"conn=none"}"#),
+            ("a\tb\u{1}\u{e9}", "\"message\":\"a\\tb\\u0001\u{e9}\"}"),
         ] {
             assert_eq!(pushed(text), format!("{start}{rest}"), "{text}");
+            assert!(serde_json::from_str::<serde_json::Value>(&pushed(text)).is_ok());
         }
     }
 }

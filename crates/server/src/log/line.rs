@@ -1,6 +1,6 @@
-//! The forms of a line: slapd's debug prefix, and the prefixes of syslog and log files.
+//! The prefixes of lines: slapd's debug form, and the stamps of syslog and log files.
 
-use std::{cell::RefCell, fmt::Write as _, io::Write as _};
+use std::fmt::Write as _;
 
 use ironbark_runtime::{UtcTime, WallTime};
 
@@ -9,7 +9,6 @@ use super::file::local_time;
 thread_local! {
     /// Its address identifies the thread, as the thread's own address does in slapd's lines.
     static MARK: u8 = const { 0 };
-    static LINE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
 /// A number that belongs to this thread alone while the thread lives.
@@ -47,7 +46,7 @@ pub(super) fn push_rfc3339_stamp(line: &mut String, time: UtcTime) {
 }
 
 /// Appends `2026-11-21 21:45:14.123 `, in the time zone of the machine.
-fn push_plain_stamp(line: &mut String, time: WallTime) {
+pub(super) fn push_plain_stamp(line: &mut String, time: WallTime) {
     let time = local_time(time);
     let _ = write!(
         line,
@@ -62,24 +61,6 @@ fn push_plain_stamp(line: &mut String, time: WallTime) {
     );
 }
 
-/// Writes one line to stderr, in one system call: of the debug form, or with the time for people.
-pub(super) fn to_stderr(time: WallTime, has_plain_time: bool, text: &str) {
-    LINE.with_borrow_mut(|line| {
-        line.clear();
-        if has_plain_time {
-            push_plain_stamp(line, time);
-        } else {
-            push_debug_prefix(line, time, thread_number());
-        }
-        line.push_str(text);
-        line.push('\n');
-        // There is nowhere left to report a failure.
-        let _ = std::io::stderr().lock().write_all(line.as_bytes());
-        line.shrink_to(MAX_KEPT_BYTES);
-    });
-}
-
-const MAX_KEPT_BYTES: usize = 4096;
 const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];

@@ -1,9 +1,10 @@
-//! The log: `tracing` events whose target names one of slapd's log levels, to stderr, syslog and a log file.
+//! The log: `tracing` events whose target names one of slapd's log levels, to stderr (`-d`), syslog (`-s`, `loglevel`)
+//! and a log file (`logfile`).
 //!
-//! - stderr (`-d`): written by the thread that logs, one system call a line, so that nothing is lost in a crash
-//! - syslog (`-s`, `loglevel`) and `logfile`: copied into a bounded buffer that one writer thread empties, so that a
-//!   slow disk or a syslog daemon that hangs never stalls a reactor; lines that do not fit are counted, and the count
-//!   is logged
+//! One thread writes all three, with one call for many lines, so that a slow disk, a terminal that stands still or a
+//! syslog daemon that hangs never stalls a reactor. The lines that wait for it are bounded (`queue.rs`); those that do
+//! not fit, or that a target does not take, are counted, and the count is logged. Before the thread starts and after it
+//! has ended, lines for stderr are written at once.
 //!
 //! A level that is not written anywhere costs one atomic load at the place of the event. The masks decide the cached
 //! interest of every call site; after a change of a mask, all call sites ask again.
@@ -12,6 +13,10 @@ pub mod file;
 mod json;
 pub mod level;
 mod line;
+mod lines;
+mod pending;
+mod queue;
+mod stderr;
 mod subscriber;
 mod syslog;
 mod text;
@@ -29,6 +34,7 @@ use ironbark_config::{GlobalConfig, LogLevel};
 use ironbark_runtime::{Clock, process};
 use tracing_subscriber::layer::SubscriberExt as _;
 
+pub(crate) use self::queue::RoundLines;
 pub use self::{
     file::FileOptions,
     level::LevelMask,
@@ -36,9 +42,12 @@ pub use self::{
 };
 use self::{
     file::LogFile,
+    lines::Targets,
+    queue::Queue,
+    stderr::Stderr,
     subscriber::LevelLayer,
     syslog::Syslog,
-    writer::{Queue, Writer},
+    writer::{Outputs, Writer},
 };
 
 /// The control of the running log. A clone controls the same log.
@@ -77,11 +86,10 @@ struct Shared {
     to_stderr: AtomicU32,
     to_syslog: AtomicU32,
     to_file: AtomicU32,
-    clock: Clock,
-    /// The connection that the writer thread will get.
+    /// The connection that the log thread will get.
     syslog: Mutex<Option<Syslog>>,
     file: Mutex<Option<FileOptions>>,
-    /// Lines that wait for the writer thread.
+    /// Lines that wait for the log thread.
     queue: Arc<Queue>,
     /// Started by [`Log::start_writer`], after the process has detached.
     writer: Mutex<Option<Writer>>,
@@ -155,10 +163,9 @@ impl Log {
             to_stderr: AtomicU32::new(0),
             to_syslog: AtomicU32::new(0),
             to_file: AtomicU32::new(0),
-            clock,
             syslog: Mutex::new(Some(Syslog::new(options.syslog))),
             file: Mutex::new(None),
-            queue: Arc::default(),
+            queue: Arc::new(Queue::new(clock, Stderr::new(options.has_plain_time))),
             writer: Mutex::new(None),
         }));
         log.route();
@@ -169,16 +176,35 @@ impl Log {
         tracing_subscriber::registry().with(LevelLayer::new(self.clone()))
     }
 
-    /// Starts the thread that writes syslog and log file. Call it after the process has detached: a fork has no
+    /// Starts the thread that writes stderr, syslog and log file. Call it after the process has detached: a fork has no
     /// threads.
     ///
     /// # Errors
     /// The log file cannot be opened, or the thread cannot be started.
     pub fn start_writer(&self) -> io::Result<()> {
         let file = lock(&self.0.file).clone().map(LogFile::open).transpose()?;
-        let syslog = lock(&self.0.syslog).take();
-        *lock(&self.0.writer) = Some(Writer::start(&self.0.queue, syslog, file)?);
+        let outputs = Outputs {
+            stderr: Stderr::new(self.0.has_plain_time),
+            syslog: lock(&self.0.syslog).take(),
+            file,
+        };
+        *lock(&self.0.writer) = Some(Writer::start(&self.0.queue, outputs)?);
         Ok(())
+    }
+
+    /// The calling thread hands its lines over at the end of each round from now on.
+    pub(crate) fn round_lines(&self) -> RoundLines {
+        RoundLines::begin(&self.0.queue)
+    }
+
+    /// Waits until the lines so far have been written, for a second at most.
+    pub(crate) fn flush(&self) {
+        self.0.queue.flush();
+    }
+
+    /// Lines that were lost since the start, because they did not fit or a target did not take them.
+    pub(crate) fn lost(&self) -> u64 {
+        self.0.queue.lost()
     }
 
     /// Opens the log file that a configuration names, if it is another file and the writer runs. Nothing is logged to
@@ -269,7 +295,8 @@ impl Log {
         self.0.to_stderr.load(Ordering::Relaxed) != 0
     }
 
-    /// Writes out what is waiting and ends the writer thread. Later lines go to stderr only.
+    /// Writes out what is waiting and ends the log thread. Later lines go to stderr only. A target that is stuck is
+    /// waited for at most five seconds.
     pub fn close(&self) {
         let writer = lock(&self.0.writer).take();
         drop(writer);
@@ -309,14 +336,14 @@ impl Log {
     /// Writes one line to the targets of its level.
     fn write(&self, mask: LevelMask, level: &'static str, text: &str) {
         let shared = &self.0;
-        let now = shared.clock.now();
-        if mask & shared.to_stderr.load(Ordering::Relaxed) != 0 {
-            line::to_stderr(now, shared.has_plain_time, text);
-        }
-        let to_syslog = mask & shared.to_syslog.load(Ordering::Relaxed) != 0;
-        let to_file = mask & shared.to_file.load(Ordering::Relaxed) != 0;
-        if to_syslog || to_file {
-            shared.queue.push(now, level, to_syslog, to_file, text);
+        let goes_to = |levels: &AtomicU32| mask & levels.load(Ordering::Relaxed) != 0;
+        let targets = Targets {
+            stderr: goes_to(&shared.to_stderr),
+            syslog: goes_to(&shared.to_syslog),
+            file: goes_to(&shared.to_file),
+        };
+        if targets.any() {
+            shared.queue.push(level, targets, text);
         }
     }
 }

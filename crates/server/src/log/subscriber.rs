@@ -22,23 +22,31 @@ impl LevelLayer {
     }
 }
 
-/// The bits of a target, which is the name of a level. Warnings and errors of our own crates under any other target are
-/// always written; everything else (libraries) never is.
-pub(super) fn mask_of(metadata: &Metadata<'_>) -> level::LevelMask {
+/// The bits of a target, which is the name of a level, and that name. Warnings and errors of our own crates under any
+/// other target are always written, as `any`; everything else (libraries) never is.
+fn level_of(metadata: &Metadata<'static>) -> (level::LevelMask, &'static str) {
     let target = metadata.target();
-    if let Some(mask) = level::named(target) {
-        mask
-    } else if target.starts_with("ironbark") && *metadata.level() <= tracing::Level::WARN {
+    if target == "stats" {
+        // By far the most lines.
+        (level::STATS, target)
+    } else if let Some(mask) = level::named(target) {
+        (mask, target)
+    } else {
+        (mask_of_other(metadata), "any")
+    }
+}
+
+/// The bits of a target that is not the name of a level.
+fn mask_of_other(metadata: &Metadata<'_>) -> level::LevelMask {
+    if metadata.target().starts_with("ironbark") && *metadata.level() <= tracing::Level::WARN {
         level::ANY
     } else {
         0
     }
 }
 
-/// The name of an event's level: `any` for events that are always written.
-fn name_of(metadata: &Metadata<'static>) -> &'static str {
-    let target = metadata.target();
-    if level::named(target).is_some() { target } else { "any" }
+fn mask_of(metadata: &Metadata<'_>) -> level::LevelMask {
+    level::named(metadata.target()).unwrap_or_else(|| mask_of_other(metadata))
 }
 
 impl<S: Subscriber> Layer<S> for LevelLayer {
@@ -67,8 +75,8 @@ impl<S: Subscriber> Layer<S> for LevelLayer {
             let mut fields = Fields(LineText::new(&mut text));
             event.record(&mut fields);
             fields.0.end();
-            self.log
-                .write(mask_of(event.metadata()), name_of(event.metadata()), &text);
+            let (mask, level) = level_of(event.metadata());
+            self.log.write(mask, level, &text);
             text.shrink_to(MAX_KEPT_BYTES);
         });
     }

@@ -71,7 +71,7 @@ impl<'a> LineText<'a> {
 
 impl Write for LineText<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        if self.line_ends == 0 && text.len() <= self.room() && text.bytes().all(is_plain) {
+        if self.line_ends == 0 && text.len() <= self.room() && is_plain(text) {
             self.line.push_str(text);
             return Ok(());
         }
@@ -91,9 +91,11 @@ impl Write for LineText<'_> {
     }
 }
 
-/// Nearly all text is plain ASCII.
-fn is_plain(octet: u8) -> bool {
-    matches!(octet, b' '..=b'~' | b'\t')
+/// Nearly all text is plain ASCII. The octets of a piece are looked at together, which is faster than one by one.
+fn is_plain(text: &str) -> bool {
+    let is_plain = |octet: &u8| matches!(octet, b' '..=b'~' | b'\t');
+    let mut pieces = text.as_bytes().chunks(PIECE);
+    pieces.all(|piece| piece.iter().fold(true, |all, octet| all & is_plain(octet)))
 }
 
 /// Whether a character breaks a line, or is a command to a terminal.
@@ -106,6 +108,8 @@ const PARAGRAPH_SEPARATOR: char = '\u{2029}';
 
 /// Octets of a line's text. slapd's lines end after 4,096.
 const MAX_OCTETS: usize = 64 << 10;
+/// Octets of a piece of text.
+const PIECE: usize = 64;
 /// Octets of an escaped octet.
 const ESCAPED: usize = 3;
 

@@ -40,7 +40,7 @@ use ironbark_runtime::{WallTime, spawn_named};
 use tokio::{net::TcpStream, sync::watch};
 
 use self::seats::Seats;
-use crate::{failed_parts::FailedParts, pool::Pool, replication::Replication};
+use crate::{failed_parts::FailedParts, log::Log, pool::Pool, replication::Replication};
 
 /// The data that is shown.
 pub(crate) struct Source {
@@ -50,6 +50,7 @@ pub(crate) struct Source {
     pub(crate) max_descriptors: u64,
     /// The consumers.
     pub(crate) replication: Arc<Replication>,
+    pub(crate) log: Log,
     /// Parts of the server that are missing.
     failed: FailedParts,
     /// Cleared when the server begins to end.
@@ -102,6 +103,7 @@ impl Source {
         started: WallTime,
         max_descriptors: u64,
         replication: Arc<Replication>,
+        log: Log,
         failed: FailedParts,
     ) -> Self {
         Self {
@@ -110,6 +112,7 @@ impl Source {
             started,
             max_descriptors,
             replication,
+            log,
             failed,
             is_ready: AtomicBool::new(true),
         }

@@ -29,6 +29,11 @@ pub(super) fn render(source: &Source) -> String {
     clusters::add(&mut page, &source.replication.clusters());
     sessions::add(&mut page, source.directory.sync_sessions());
     conflicts::add(&mut page, &source.directory);
+    page.counter(
+        "ironbark_log_lines_lost_total",
+        "Lines of the log that its targets did not take in time, or not at all.",
+    )
+    .sample(&[], source.log.lost());
     process_figures(&mut page, source);
     page.finish()
 }
