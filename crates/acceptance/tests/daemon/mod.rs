@@ -8,6 +8,7 @@
 )]
 
 mod server;
+mod stuck_log;
 mod supervisor;
 
 use std::{fs, net::Shutdown, os::unix::net::UnixStream};
