@@ -2,7 +2,8 @@
 //! servers.
 //!
 //! [`Client::connect`] connects as [`ConnectSettings`] say: it tries the URLs, secures the connection by TLS, and
-//! binds, also by SASL. [`Client::connect_raw`] gives such a connection away.
+//! binds, also by SASL. [`Client::connect_raw`] gives such a connection away. A [`Dialer`] makes many connections one
+//! after the other, without a bind.
 //!
 //! A request is sent when a method is called, not when its future is awaited. Many requests may be under way on one
 //! connection; responses find their request by message ID. A [`Client`] is cheap to clone. The connection closes when
@@ -14,6 +15,7 @@
 mod client;
 mod connect;
 mod connection;
+mod dialer;
 mod error;
 mod inbox;
 mod incoming;
@@ -28,6 +30,7 @@ pub mod stream;
 mod tls;
 
 pub use client::Client;
+pub use dialer::{Dialer, SOURCES};
 pub use error::ClientError;
 pub use ironbark_config::connection::{
     BindMethod, BindSecurityProperties, BindSettings, ChannelBindingType, ConnectSettings, Keepalive,
@@ -42,4 +45,4 @@ pub use pending::Pending;
 pub use raw::RawStream;
 pub use reply::{BindReply, ExtendedReply, ReceivedControl, ReceivedResult, SearchEntry, SearchItem};
 pub use search::{Search, SearchOutcome, SearchStream};
-pub use tls::NegotiatedTls;
+pub use tls::{NegotiatedTls, TlsSessions};

@@ -36,13 +36,32 @@ enum Socket {
 
 impl RawStream {
     pub(crate) fn tcp(socket: tokio::net::TcpStream) -> io::Result<Self> {
-        let socket = Socket::Tcp(socket.into_std()?);
-        Ok(Self { socket, tls: None })
+        socket.into_std().map(Self::of_tcp)
     }
 
     pub(crate) fn unix(socket: tokio::net::UnixStream) -> io::Result<Self> {
-        let socket = Socket::Unix(socket.into_std()?);
-        Ok(Self { socket, tls: None })
+        socket.into_std().map(Self::of_unix)
+    }
+
+    /// The socket never waits.
+    pub(crate) fn of_tcp(socket: TcpStream) -> Self {
+        let socket = Socket::Tcp(socket);
+        Self { socket, tls: None }
+    }
+
+    /// The socket never waits.
+    pub(crate) fn of_unix(socket: UnixStream) -> Self {
+        let socket = Socket::Unix(socket);
+        Self { socket, tls: None }
+    }
+
+    /// TLS whose handshake is still to come.
+    pub(crate) fn begin_tls(&mut self, tls: ClientConnection) {
+        self.tls = Some(Box::new(tls));
+    }
+
+    pub(crate) fn tls(&self) -> Option<&ClientConnection> {
+        self.tls.as_deref()
     }
 
     /// With the TLS that was negotiated on it.

@@ -8,7 +8,7 @@ pub use crate::connect::socket::Stream;
 use crate::{
     ClientError,
     connect::socket::{Address, open},
-    tls::Tls,
+    tls::{Tls, TlsSessions},
 };
 
 /// Connects to a host, by TLS if there are settings for it. Each of its addresses is tried for `limit`, as is the
@@ -30,7 +30,7 @@ pub async fn connect(
     let Some(settings) = tls else {
         return Ok(stream);
     };
-    let tls = Tls::prepare(settings, host)?;
+    let tls = Tls::prepare(settings, host, TlsSessions::New)?;
     let secured = tokio::time::timeout(limit, tls.handshake(stream)).await;
     match secured.map_err(|_| address.late(limit))? {
         Ok((stream, _)) => Ok(Box::new(stream)),

@@ -11,8 +11,10 @@ use tokio::task::spawn_blocking;
 
 use self::socket::{Address, Stream};
 use crate::{
-    Client, ClientError, ConnectSettings, NegotiatedTls, Options, RawStream, StartTls, client::Established, raw::Lent,
-    tls::Tls,
+    Client, ClientError, ConnectSettings, NegotiatedTls, Options, RawStream, StartTls,
+    client::Established,
+    raw::Lent,
+    tls::{Tls, TlsSessions},
 };
 
 impl Client {
@@ -115,7 +117,8 @@ async fn reach(
 /// Files are read, and the resolver may be asked, on a thread that may block.
 async fn prepare(settings: &ConnectSettings, address: &Address) -> Result<Tls, ClientError> {
     let (settings, host) = (settings.tls.clone(), address.host().to_owned());
-    blocking(move || Tls::prepare(&settings, &host)).await?
+    // Each attempt to connect has its own context: there is no session to resume.
+    blocking(move || Tls::prepare(&settings, &host, TlsSessions::New)).await?
 }
 
 async fn secure(

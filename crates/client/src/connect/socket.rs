@@ -57,7 +57,7 @@ pub(crate) enum Address {
 }
 
 impl Address {
-    pub(super) fn of(url: &LdapUrl) -> Self {
+    pub(crate) fn of(url: &LdapUrl) -> Self {
         match (url.scheme, url.effective_port()) {
             (UrlScheme::Ldap | UrlScheme::Ldaps, Some(port)) => Self::Tcp {
                 host: url.host.clone(),
@@ -69,7 +69,7 @@ impl Address {
     }
 
     /// The host of a URL; empty: this machine.
-    pub(super) fn host(&self) -> &str {
+    pub(crate) fn host(&self) -> &str {
         match self {
             Self::Tcp { host, .. } => host,
             Self::Unix(_) => "",

@@ -37,13 +37,22 @@ pub struct NegotiatedTls {
     pub has_certificate: bool,
 }
 
+/// What is kept of a TLS session for the next connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TlsSessions {
+    /// Nothing: each handshake is a full one.
+    New,
+    /// The server's ticket, so that the next handshake resumes the session.
+    Resumed,
+}
+
 impl Tls {
     /// Reads the files, and may ask the resolver for this machine's name. It blocks. `host` is that of the URL; empty:
     /// this machine.
     ///
     /// # Errors
     /// [`ClientError::Setting`], which names the setting.
-    pub(crate) fn prepare(settings: &TlsSettings, host: &str) -> Result<Self, ClientError> {
+    pub(crate) fn prepare(settings: &TlsSettings, host: &str, sessions: TlsSessions) -> Result<Self, ClientError> {
         let mut provider = default_provider();
         provider.cipher_suites = select_ciphers(settings.cipher_suite.as_deref())
             .map_err(|error| ClientError::setting("tls_cipher_suite", error.to_string()))?;
@@ -70,8 +79,10 @@ impl Tls {
                 certified(chain, key, &provider).map_err(|error| ClientError::setting("tls_key", error.to_string()))?,
             ),
         };
-        // Each attempt to connect has its own context: there is no session to resume.
-        config.resumption = Resumption::disabled();
+        config.resumption = match sessions {
+            TlsSessions::New => Resumption::disabled(),
+            TlsSessions::Resumed => Resumption::in_memory_sessions(KEPT_SESSIONS),
+        };
         Ok(Self {
             config: Arc::new(config),
             names,
@@ -92,6 +103,14 @@ impl Tls {
         let stream = connecting.await?;
         let channel = self.channel(stream.get_ref().1);
         Ok((stream, channel))
+    }
+
+    /// A connection whose handshake is still to come.
+    ///
+    /// # Errors
+    /// The settings contradict each other.
+    pub(crate) fn begin(&self) -> Result<ClientConnection, rustls::Error> {
+        ClientConnection::new(Arc::clone(&self.config), self.names.to_send())
     }
 
     fn channel(&self, connection: &ClientConnection) -> NegotiatedTls {
@@ -139,3 +158,6 @@ fn own_certificate(settings: &TlsSettings, authorities: &Authorities) -> Result<
     let key = ironbark_tls::private_key(key).map_err(|error| ClientError::setting("tls_key", error.to_string()))?;
     Ok(Some((chain, key)))
 }
+
+/// Servers whose sessions are kept.
+const KEPT_SESSIONS: usize = 64;

@@ -1,15 +1,18 @@
 //! One connection: its socket, its buffers, and the requests under way on it.
 
-use std::{io::ErrorKind, os::fd::RawFd};
+use std::io::ErrorKind;
 
-use super::measures::{Answered, Measures};
+use super::{
+    client::{Client, Lost, Received, Sent},
+    measures::{Answered, Measures},
+};
 use crate::{
     target::BoundStream,
     wire::{FirstMessage, RequestSlot, next_answer},
     workload::{Next, RequestClass, Requests},
 };
 
-/// A connection of a worker.
+/// A connection of a worker, for the whole measurement.
 pub(super) struct Connection {
     stream: Box<dyn BoundStream>,
     requests: Box<dyn Requests>,
@@ -34,28 +37,6 @@ struct UnderWay {
     start_ns: u64,
 }
 
-/// The result of one read.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Received {
-    pub(super) answers: u64,
-    pub(super) entries: u64,
-}
-
-/// The result of an attempt to send one more request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Sent {
-    /// It is in the output buffer.
-    Yes,
-    /// No slot is free, or the workload waits for an answer.
-    NotNow,
-    /// The workload has no more requests for this connection.
-    End,
-}
-
-/// The connection cannot go on.
-#[derive(Debug)]
-pub(super) struct Lost(pub(super) String);
-
 impl Connection {
     pub(super) fn new(stream: Box<dyn BoundStream>, requests: Box<dyn Requests>, in_flight: u16) -> Self {
         // The lowest slot is taken first.
@@ -71,114 +52,6 @@ impl Connection {
             skip: 0,
             has_ended: false,
         }
-    }
-
-    pub(super) fn descriptor(&self) -> RawFd {
-        self.stream.as_raw_fd()
-    }
-
-    pub(super) fn under_way(&self) -> usize {
-        self.slots.len() - self.free.len()
-    }
-
-    pub(super) fn has_ended(&self) -> bool {
-        self.has_ended
-    }
-
-    pub(super) fn has_room(&self) -> bool {
-        !self.has_ended && !self.free.is_empty()
-    }
-
-    /// Puts one request into the output buffer. Its latency counts from `start_ns`.
-    #[inline]
-    pub(super) fn send(&mut self, start_ns: u64) -> Sent {
-        if self.has_ended {
-            return Sent::End;
-        }
-        let Some(slot) = self.free.pop() else {
-            return Sent::NotNow;
-        };
-        let kind = match self.requests.next(slot, &mut self.output) {
-            Next::Sent(kind) => kind,
-            Next::Wait => {
-                self.free.push(slot);
-                return Sent::NotNow;
-            }
-            Next::End => {
-                self.free.push(slot);
-                self.has_ended = true;
-                return Sent::End;
-            }
-        };
-        if let Some(under_way) = self.slots.get_mut(usize::from(slot.number())) {
-            *under_way = UnderWay {
-                is_busy: true,
-                kind,
-                entries: 0,
-                start_ns,
-            };
-        }
-        Sent::Yes
-    }
-
-    /// Writes as much as the socket takes.
-    pub(super) fn flush(&mut self) -> Result<(), Lost> {
-        while self.written < self.output.len() {
-            match self.stream.write(self.output.get(self.written..).unwrap_or_default()) {
-                Ok(0) => return Err(Lost("nothing can be written".to_owned())),
-                Ok(count) => self.written += count,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(Lost(error.to_string())),
-            }
-        }
-        self.output.clear();
-        self.written = 0;
-        loop {
-            return match self.stream.flush() {
-                Ok(()) => Ok(()),
-                // The poll tells when there is room for the rest.
-                Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => Err(Lost(error.to_string())),
-            };
-        }
-    }
-
-    /// Reads once into `buffer`. Returns the number of octets, or `None` when there are none.
-    pub(super) fn read(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Lost> {
-        loop {
-            return match self.stream.read(buffer) {
-                Ok(0) => Err(Lost("closed by the server".to_owned())),
-                Ok(count) => Ok(Some(count)),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => Err(Lost(error.to_string())),
-            };
-        }
-    }
-
-    /// Takes the answers from the data read at `now_ns`.
-    pub(super) fn take(
-        &mut self,
-        octets: &[u8],
-        now_ns: u64,
-        kinds: &[RequestClass],
-        measures: &mut Measures,
-    ) -> Result<Received, Lost> {
-        let mut received = Received::default();
-        if self.partial.is_empty() {
-            let rest = self.answers(octets, now_ns, kinds, measures, &mut received)?;
-            self.partial.extend_from_slice(rest);
-        } else {
-            let mut whole = std::mem::take(&mut self.partial);
-            whole.extend_from_slice(octets);
-            let rest = self.answers(&whole, now_ns, kinds, measures, &mut received)?.len();
-            whole.drain(..whole.len() - rest);
-            self.partial = whole;
-        }
-        measures.received(now_ns, received.entries, u64::try_from(octets.len()).unwrap_or(0));
-        Ok(received)
     }
 
     /// Returns the rest: the start of a message.
@@ -234,5 +107,107 @@ impl Connection {
         let under_way = self.slots.get_mut(usize::from(slot.number()));
         let under_way = under_way.filter(|under_way| under_way.is_busy).ok_or_else(unknown)?;
         Ok((slot, under_way))
+    }
+}
+
+impl Client for Connection {
+    fn under_way(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    fn has_room(&self) -> bool {
+        !self.has_ended && !self.free.is_empty()
+    }
+
+    #[inline]
+    fn send(&mut self, start_ns: u64) -> Sent {
+        if self.has_ended {
+            return Sent::End;
+        }
+        let Some(slot) = self.free.pop() else {
+            return Sent::NotNow;
+        };
+        let kind = match self.requests.next(slot, &mut self.output) {
+            Next::Sent(kind) => kind,
+            Next::Wait => {
+                self.free.push(slot);
+                return Sent::NotNow;
+            }
+            Next::End => {
+                self.free.push(slot);
+                self.has_ended = true;
+                return Sent::End;
+            }
+        };
+        if let Some(under_way) = self.slots.get_mut(usize::from(slot.number())) {
+            *under_way = UnderWay {
+                is_busy: true,
+                kind,
+                entries: 0,
+                start_ns,
+            };
+        }
+        Sent::Yes
+    }
+
+    fn flush(&mut self) -> Result<(), Lost> {
+        while self.written < self.output.len() {
+            match self.stream.write(self.output.get(self.written..).unwrap_or_default()) {
+                Ok(0) => return Err(Lost("nothing can be written".to_owned())),
+                Ok(count) => self.written += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(Lost(error.to_string())),
+            }
+        }
+        self.output.clear();
+        self.written = 0;
+        loop {
+            return match self.stream.flush() {
+                Ok(()) => Ok(()),
+                // The poll tells when there is room for the rest.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => Err(Lost(error.to_string())),
+            };
+        }
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Lost> {
+        loop {
+            return match self.stream.read(buffer) {
+                Ok(0) => Err(Lost("closed by the server".to_owned())),
+                Ok(count) => Ok(Some(count)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => Err(Lost(error.to_string())),
+            };
+        }
+    }
+
+    fn take(
+        &mut self,
+        octets: &[u8],
+        now_ns: u64,
+        kinds: &[RequestClass],
+        measures: &mut Measures,
+    ) -> Result<Received, Lost> {
+        let mut received = Received::default();
+        if self.partial.is_empty() {
+            let rest = self.answers(octets, now_ns, kinds, measures, &mut received)?;
+            self.partial.extend_from_slice(rest);
+        } else {
+            let mut whole = std::mem::take(&mut self.partial);
+            whole.extend_from_slice(octets);
+            let rest = self.answers(&whole, now_ns, kinds, measures, &mut received)?.len();
+            whole.drain(..whole.len() - rest);
+            self.partial = whole;
+        }
+        measures.received(now_ns, received.entries, u64::try_from(octets.len()).unwrap_or(0));
+        Ok(received)
     }
 }

@@ -6,9 +6,11 @@
 //! request left later.
 
 mod alarm;
+mod client;
 mod connection;
 mod measures;
 mod schedule;
+mod session;
 mod worker;
 
 use std::{

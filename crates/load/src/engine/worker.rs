@@ -6,19 +6,21 @@ use std::{
 };
 
 use ironbark_runtime::Clock;
-use mio::{Events, Interest, Poll, Token, unix::SourceFd};
+use mio::{Events, Interest, Poll, Registry, Token, unix::SourceFd};
 
 use super::{
     Arrival, EngineError, Measurement, Outcome, Shared,
     alarm::Alarm,
-    connection::{Connection, Lost, Received, Sent},
+    client::{Client, Lost, Received, Sent},
+    connection::Connection,
     measures::Measures,
     schedule::Schedule,
+    session::Sessions,
     system,
 };
 use crate::{
     process::{Process, ProcessorTime},
-    target::Target,
+    target::{Connected, Target},
     workload::{RequestClass, Requests},
 };
 
@@ -31,7 +33,8 @@ pub(super) struct Worker {
     clock: Clock,
     shared: Arc<Shared>,
     poll: Poll,
-    connections: Vec<Option<Connection>>,
+    registry: Arc<Registry>,
+    connections: Vec<Option<Box<dyn Client>>>,
     measures: Measures,
     /// The read buffer of all connections.
     buffer: Vec<u8>,
@@ -69,12 +72,15 @@ impl Worker {
         clock: Clock,
         shared: Arc<Shared>,
     ) -> Result<Self, EngineError> {
+        let poll = Poll::new().map_err(system("a poll"))?;
+        let registry = poll.registry().try_clone().map_err(system("a poll"))?;
         Ok(Self {
             plan: plan.clone(),
             kinds: kinds.to_vec(),
             clock,
             shared,
-            poll: Poll::new().map_err(system("a poll"))?,
+            poll,
+            registry: Arc::new(registry),
             connections: Vec::new(),
             measures: Measures::new(plan, kinds)?,
             buffer: vec![0; BUFFER],
@@ -91,16 +97,19 @@ impl Worker {
     }
 
     pub(super) fn connect(&mut self, target: &Target, requests: Box<dyn Requests>) -> Result<(), EngineError> {
-        let connection = Connection::new(target.connect()?, requests, self.plan.in_flight);
         let token = Token(self.connections.len());
-        let descriptor = connection.descriptor();
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        let registered = self
-            .poll
-            .registry()
-            .register(&mut SourceFd(&descriptor), token, interest);
-        registered.map_err(system("a poll of a connection"))?;
-        self.connections.push(Some(connection));
+        let client: Box<dyn Client> = match target.connect()? {
+            Connected::Sessions(way) => Box::new(Sessions::new(way, requests, Arc::clone(&self.registry), token)),
+            Connected::Stream(stream) => {
+                let interest = Interest::READABLE | Interest::WRITABLE;
+                let registered = self
+                    .registry
+                    .register(&mut SourceFd(&stream.as_raw_fd()), token, interest);
+                registered.map_err(system("a poll of a connection"))?;
+                Box::new(Connection::new(stream, requests, self.plan.in_flight))
+            }
+        };
+        self.connections.push(Some(client));
         Ok(())
     }
 
@@ -258,7 +267,7 @@ impl Worker {
         {
             let next = schedule.next_ns();
             // If no slot is free for a due request, only an answer helps.
-            if next > now || self.connections.iter().flatten().any(Connection::has_room) {
+            if next > now || self.connections.iter().flatten().any(|client| client.has_room()) {
                 until = until.min(next);
             }
         }
@@ -309,7 +318,7 @@ impl Worker {
         let count = self.connections.len();
         let found = (0..count).map(|step| (self.turn + step) % count).find(|index| {
             let connection = self.connections.get(*index).and_then(Option::as_ref);
-            connection.is_some_and(Connection::has_room)
+            connection.is_some_and(|client| client.has_room())
         })?;
         self.turn = (found + 1) % count;
         Some(found)
@@ -379,7 +388,7 @@ impl Worker {
 
     fn flush(&mut self, index: usize) {
         let connection = self.connections.get_mut(index).and_then(Option::as_mut);
-        if let Some(Err(lost)) = connection.map(Connection::flush) {
+        if let Some(Err(lost)) = connection.map(|client| client.flush()) {
             self.lose(index, lost);
         }
     }
@@ -389,7 +398,7 @@ impl Worker {
             let lost = u64::try_from(connection.under_way()).unwrap_or(0);
             self.measures.lost(reason, lost);
             // The read that ended the connection may have answered some of its requests.
-            self.under_way = self.connections.iter().flatten().map(Connection::under_way).sum();
+            self.under_way = self.connections.iter().flatten().map(|client| client.under_way()).sum();
         }
     }
 

@@ -8,6 +8,7 @@ mod replay;
 mod sample;
 mod scan;
 mod search;
+mod session;
 mod ycsb;
 mod zipf;
 
@@ -23,6 +24,7 @@ pub use replay::{Replay, write_changes};
 pub use sample::Population;
 pub use scan::Scan;
 pub use search::SearchWorkload;
+pub use session::{SessionWorkload, TlsReuse};
 pub use ycsb::{Ycsb, YcsbMix};
 
 /// The requests of the connections of a run. A workload may run several times in one process.

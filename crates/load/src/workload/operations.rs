@@ -123,7 +123,8 @@ fn push(pool: &mut Pool, population: &Population, operation: OperationKind, name
     }
 }
 
-fn bind<'a>(dn: &'a str, password: &'a [u8]) -> Request<'a> {
+/// A simple bind.
+pub(super) fn bind<'a>(dn: &'a str, password: &'a [u8]) -> Request<'a> {
     Request::Bind(BindRequest {
         version: 3,
         name: dn.as_bytes(),
@@ -132,7 +133,7 @@ fn bind<'a>(dn: &'a str, password: &'a [u8]) -> Request<'a> {
 }
 
 /// The attribute that holds [`EntryName::login`].
-fn login_attribute(kind: generate::DataSetKind) -> &'static str {
+pub(super) fn login_attribute(kind: generate::DataSetKind) -> &'static str {
     match kind {
         generate::DataSetKind::Telco => "imsi",
         generate::DataSetKind::Groups => "cn",
