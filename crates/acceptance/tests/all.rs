@@ -29,6 +29,7 @@ mod ldif;
 mod limits;
 mod list_view;
 mod load;
+mod load_sessions;
 mod monitor;
 mod null;
 mod overlays;

@@ -362,6 +362,9 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
         ("load search --first-new 5", "first new"),
         ("load telco bind-admin", "a name and a password"),
         ("load groups --smallest 5000 --entries 6000", "none has"),
+        ("load session --resume", "without TLS"),
+        ("load session -k 2", "-k cannot be obeyed"),
+        ("load session -H ldap://127.0.0.1/ -D cn=a -w b -Z", "for --follow"),
         ("load filters", "--filter-file"),
         ("load replay /no/such/file", "/no/such/file"),
     ] {

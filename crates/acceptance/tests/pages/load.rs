@@ -120,7 +120,8 @@ pub(crate) fn first_run(section: &Section) {
 }
 
 /// The data set of each command of the page, in their order; `None` where no server is needed.
-const SETS: [Option<&str>; 13] = [
+const SETS: [Option<&str>; 14] = [
+    Some("zimbra"),
     Some("zimbra"),
     Some("zimbra"),
     None,
@@ -162,7 +163,8 @@ pub(crate) fn workloads(section: &Section) {
         }
         let (_, server) = servers.iter().find(|(known, _)| *known == set).unwrap();
         let limit = if line.contains(" replay ") { "" } else { BRIEFLY };
-        command.text = format!("{} -H {} {limit}", command.text, server.url());
+        let pid = server.pid().unwrap().to_string();
+        command.text = format!("{} -H {} {limit}", command.text, server.url()).replace("\"$(pidof slapd)\"", &pid);
         sandbox.succeed(&command);
     }
     for name in ["changes.ldif", "each-once.ldif", "ycsb.html"] {

@@ -3,6 +3,7 @@
 mod follow;
 mod report;
 mod run;
+mod sessions;
 mod show;
 mod workloads;
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use clap::Args;
-use ironbark_client::{BindMethod, Client, ConnectSettings};
+use ironbark_client::{BindMethod, Client, ConnectSettings, TlsSessions};
 use ironbark_load::{
     engine::{Arrival, EngineError, Measurement},
     machine,
@@ -25,6 +25,7 @@ use super::{
     Failure,
     follow::Followed,
     report::{failed, write_page},
+    sessions,
     show::{ProgressLine, print_header, print_operations, print_point},
 };
 use crate::shared::access_options::{ServerOptions, found};
@@ -103,6 +104,17 @@ pub(super) struct Defaults {
     pub(super) is_finite: bool,
     /// The description of its data, for the result.
     pub(super) settings: BTreeMap<String, String>,
+    /// How clients connect.
+    pub(super) connecting: Connecting,
+}
+
+/// How the clients of a workload connect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Connecting {
+    /// Once each, before the measurement.
+    Once,
+    /// For each session, with this use of TLS sessions.
+    ForEachSession(TlsSessions),
 }
 
 impl Run {
@@ -121,10 +133,16 @@ impl Run {
     ) -> Result<(), Failure> {
         let plan = self.plan(defaults.is_finite)?;
         plan.check().map_err(usage)?;
+        if defaults.connecting != Connecting::Once {
+            self.check_sessions(&connection)?;
+        }
         let steps = self.steps(defaults.clients);
         let (url, connection) = found(connection).map_err(Failure::Run)?;
         let followed = self.followed(&connection)?;
-        let target = target(url, connection.clone())?;
+        let target = match defaults.connecting {
+            Connecting::Once => target(url, connection.clone())?,
+            Connecting::ForEachSession(tls) => sessions::target(url, &connection, tls)?,
+        };
         raise_open_files_limit().map_err(|error| Failure::Run(format!("the limit of open files: {error}")))?;
         let clock = Clock::system();
         let started = timestamp(clock.now().utc());
@@ -162,13 +180,24 @@ impl Run {
             server: target.url().to_owned(),
             started,
             command: for_reports(command_line),
-            settings: self.settings(&plan, &connection, defaults.settings),
+            settings: self.settings(&plan, &connection, defaults),
             machine: machine::describe(),
             points,
         };
         print_operations(&result);
         self.keep(&result)?;
         self.judge(&result.points)
+    }
+
+    /// Options that sessions do not obey are refused.
+    fn check_sessions(&self, connection: &ConnectSettings) -> Result<(), Failure> {
+        if self.in_flight > 1 {
+            return Err(usage("a session has one request under way: -k cannot be obeyed"));
+        }
+        if connection.bind.method != BindMethod::None && self.follow.is_empty() {
+            return Err(usage("sessions bind as the entries: -D and -Y are for --follow only"));
+        }
+        Ok(())
     }
 
     /// The consumers that are watched, if there are any.
@@ -225,8 +254,13 @@ impl Run {
         &self,
         plan: &Measurement,
         connection: &ConnectSettings,
-        mut settings: BTreeMap<String, String>,
+        defaults: Defaults,
     ) -> BTreeMap<String, String> {
+        let Defaults {
+            mut settings,
+            connecting,
+            ..
+        } = defaults;
         let mut add = |name: &str, value: String| settings.insert(name.to_owned(), value);
         add("warm-up", format!("{} s", plan.warm_up.as_secs_f64()));
         if self.requests.is_none() && plan.duration < LONGEST {
@@ -242,6 +276,7 @@ impl Run {
         add(
             "bind",
             match connection.bind.method {
+                _ if connecting != Connecting::Once => "each session as an entry".to_owned(),
                 BindMethod::None => "anonymous".to_owned(),
                 BindMethod::Simple => connection.bind.dn.clone(),
                 BindMethod::Sasl => format!("SASL {}", connection.bind.mechanisms),

@@ -3,18 +3,20 @@
 use std::{collections::BTreeMap, fs, fs::File, io::BufReader, path::PathBuf};
 
 use clap::{Args, Subcommand};
+use ironbark_client::TlsSessions;
 use ironbark_load::{
     generate::{DataSet, DataSetKind, PasswordStorage},
     workload::{
         DirectoryMark, EntryOrder, FilterMix, Filters, Groups, Load, Mix, OperationKind, Operations, Population,
-        Replay, Scan, SearchWorkload, Workload, WorkloadError, Ycsb, YcsbMix,
+        Replay, Scan, SearchWorkload, SessionWorkload, TlsReuse, Workload, WorkloadError, Ycsb, YcsbMix,
     },
 };
 use ironbark_runtime::Clock;
 
 use super::{
     Failure,
-    run::{Defaults, Run, credentials, usage},
+    run::{Connecting, Defaults, Run, credentials, usage},
+    sessions,
 };
 
 /// A workload.
@@ -23,6 +25,18 @@ pub(super) enum WorkloadCommand {
     /// Mail accounts (data set zimbra) by delivery address and by alias, half and half
     #[command(after_help = "Examples:\n  ironbark load search --entries 100000 -c 1,4,16,64")]
     Search {
+        #[command(flatten)]
+        data: Data,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Whole sessions of people (data set zimbra): connect, StartTLS (-Z) or ldaps:// or neither, bind as a random one,
+    /// search of that one, unbind
+    #[command(after_help = "Examples:\n  ironbark load session -H ldaps://localhost/ --ca-file ca.crt --resume -c 16")]
+    Session {
+        /// Resume the TLS sessions of earlier connections
+        #[arg(long)]
+        resume: bool,
         #[command(flatten)]
         data: Data,
         #[command(flatten)]
@@ -182,6 +196,23 @@ impl WorkloadCommand {
         let connection = self.options().connection()?;
         let (workload, run, defaults): (Result<Box<dyn Workload>, WorkloadError>, Run, Defaults) = match self {
             Self::Search { data, run } => (boxed(SearchWorkload::new(data.population(own)?)), run, of(&data, own)),
+            Self::Session { resume, data, run } => {
+                let (reuse, tls) = if resume {
+                    (TlsReuse::Resumed, TlsSessions::Resumed)
+                } else {
+                    (TlsReuse::None, TlsSessions::New)
+                };
+                let made = SessionWorkload::new(data.population(own)?, sessions::protection(&connection), reuse);
+                let connecting = Connecting::ForEachSession(tls);
+                (
+                    boxed(made),
+                    run,
+                    Defaults {
+                        connecting,
+                        ..of(&data, own)
+                    },
+                )
+            }
             Self::Telco {
                 operation,
                 order,
@@ -251,6 +282,7 @@ impl WorkloadCommand {
     fn options(&self) -> &Run {
         match self {
             Self::Search { run, .. }
+            | Self::Session { run, .. }
             | Self::Telco { run, .. }
             | Self::Directorymark { run, .. }
             | Self::Populate { run, .. }
@@ -265,7 +297,11 @@ impl WorkloadCommand {
     /// The data set that a workload uses by default.
     fn own_data(&self) -> DataSetKind {
         match self {
-            Self::Search { .. } | Self::Filters { .. } | Self::Scan { .. } | Self::Replay { .. } => DataSetKind::Zimbra,
+            Self::Search { .. }
+            | Self::Session { .. }
+            | Self::Filters { .. }
+            | Self::Scan { .. }
+            | Self::Replay { .. } => DataSetKind::Zimbra,
             Self::Telco { .. } => DataSetKind::Telco,
             Self::Directorymark { .. } | Self::Populate { .. } => DataSetKind::DirectoryMark,
             Self::Ycsb { .. } => DataSetKind::Ycsb,
@@ -283,6 +319,7 @@ fn none() -> Defaults {
         clients: &[16],
         is_finite: false,
         settings: BTreeMap::new(),
+        connecting: Connecting::Once,
     }
 }
 
