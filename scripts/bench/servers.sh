@@ -2,6 +2,8 @@
 
 declare -A PROGRAM=([slapd]=/usr/sbin/slapd [ironbark]="$FOLDER/ironbark/slapd")
 declare -A URL=([slapd]="ldap://127.0.0.1:$PORT/" [ironbark]="ldap://127.0.0.1:$((PORT + 1))/" [bare]="ldap://127.0.0.1:$((PORT + 2))/")
+# Of the part session, whose servers have a certificate.
+declare -A LDAPS=([slapd]="ldaps://127.0.0.1:$((PORT + 3))/" [ironbark]="ldaps://127.0.0.1:$((PORT + 4))/")
 declare -A PIDS=()
 THREADS=
 
@@ -31,6 +33,7 @@ configure() {
     printf 'loglevel none\nsizelimit unlimited\ntimelimit unlimited\n'
     [ "$1" = ironbark ] || printf 'modulepath /usr/lib/ldap\nmoduleload back_mdb\nthreads %s\n' "${THREADS:-16}"
     printf "include $PWD/schema/%s.schema\n" core cosine inetorgperson zimbra telco
+    [ ! -d "$FOLDER/tls" ] || printf "TLS%s $FOLDER/tls/%s\n" CACertificateFile ca.crt CertificateFile server.crt CertificateKeyFile server.key
     database "$1" zimbra "$ENVFLAGS" "$(sed -n '/^index /p' data/zimbra.slapd.conf)"
     database "$1" telco "$ENVFLAGS" 'index objectClass,imsi,msisdn eq'
     database "$1" telco-durable '' 'index objectClass,imsi,msisdn,lastLocationUpdate eq'
@@ -81,7 +84,9 @@ prepare() {
 
 # start NAME [WRAPPER...]: the server on core 0, begun by the wrapper; returns when it answers.
 start() {
-  local arguments=("${PROGRAM[$1]:-}" -d 0 -h "${URL[$1]}" -f "$FOLDER/$1/slapd.conf")
+  local urls="${URL[$1]}"
+  [ ! -d "$FOLDER/tls" ] || urls+=" ${LDAPS[$1]}"
+  local arguments=("${PROGRAM[$1]:-}" -d 0 -h "$urls" -f "$FOLDER/$1/slapd.conf")
   [ "$1" != bare ] || arguments=("$IRONBARK" serve --bare --log none -H "${URL[$1]}" -f "$FOLDER/ironbark/slapd.conf")
   ! "$IRONBARK" health -H "${URL[$1]}" >/dev/null 2>&1 || { echo "${URL[$1]} is taken" >&2 && return 1; }
   "${@:2}" taskset -c 0 "${arguments[@]}" >"$FOLDER/$1.log" 2>&1 &
@@ -99,13 +104,13 @@ stop() {
   unset "PIDS[$1]"
 }
 
-# ask NAME SET ARGUMENTS...: `ironbark load` on core 1, by the rootdn unless IDENTITY is `anonymous`, behind others when NICE says so, before them when FIRST does.
+# ask NAME SET ARGUMENTS...: `ironbark load` on core 1, by the rootdn unless IDENTITY is `anonymous`, behind others when NICE says so, before them when FIRST does, to another URL when AT does.
 ask() {
   local identity=(-D "cn=admin,o=$2" -w secret)
   [ "${IDENTITY:-}" != anonymous ] || identity=()
   local first=()
   [ -z "${FIRST:-}" ] || ! chrt -f 10 true 2>/dev/null || first=(chrt -f 10)
-  taskset -c 1 nice -n "${NICE:-0}" "${first[@]}" "$IRONBARK" load "${@:3}" -H "${URL[$1]}" --pid "${PIDS[$1]}" "${identity[@]}" --suffix "o=$2" \
+  taskset -c 1 nice -n "${NICE:-0}" "${first[@]}" "$IRONBARK" load "${@:3}" -H "${AT:-${URL[$1]}}" --pid "${PIDS[$1]}" "${identity[@]}" --suffix "o=$2" \
     --entries "$(entries "$2")" --seconds "$SECONDS_EACH" --label "$1"
 }
 
