@@ -197,21 +197,9 @@ impl WorkloadCommand {
         let (workload, run, defaults): (Result<Box<dyn Workload>, WorkloadError>, Run, Defaults) = match self {
             Self::Search { data, run } => (boxed(SearchWorkload::new(data.population(own)?)), run, of(&data, own)),
             Self::Session { resume, data, run } => {
-                let (reuse, tls) = if resume {
-                    (TlsReuse::Resumed, TlsSessions::Resumed)
-                } else {
-                    (TlsReuse::None, TlsSessions::New)
-                };
+                let reuse = if resume { TlsReuse::Resumed } else { TlsReuse::None };
                 let made = SessionWorkload::new(data.population(own)?, sessions::protection(&connection), reuse);
-                let connecting = Connecting::ForEachSession(tls);
-                (
-                    boxed(made),
-                    run,
-                    Defaults {
-                        connecting,
-                        ..of(&data, own)
-                    },
-                )
+                (boxed(made), run, connecting_anew(reuse, of(&data, own)))
             }
             Self::Telco {
                 operation,
@@ -262,17 +250,7 @@ impl WorkloadCommand {
                 data,
                 run,
             } => {
-                let made = match (filter_file, mix) {
-                    (Some(path), _) => {
-                        let text = fs::read_to_string(&path);
-                        let text = text.map_err(|error| usage(format!("{}: {error}", path.display())))?;
-                        Filters::from_lines(&text, &data.suffix, size_limit, data.seed)
-                    }
-                    (None, mix) => {
-                        let mix = mix.unwrap_or(FilterMix::Substring);
-                        Filters::from_population(&data.population(own)?, mix, size_limit)
-                    }
-                };
+                let made = filters(filter_file, mix, size_limit, &data, own)?;
                 (boxed(made), run, of(&data, own))
             }
         };
@@ -310,6 +288,27 @@ impl WorkloadCommand {
     }
 }
 
+/// Searches with the filters of a file, or with filters of a mix.
+fn filters(
+    file: Option<PathBuf>,
+    mix: Option<FilterMix>,
+    size_limit: u32,
+    data: &Data,
+    own: DataSetKind,
+) -> Result<Result<Filters, WorkloadError>, Failure> {
+    Ok(match (file, mix) {
+        (Some(path), _) => {
+            let text = fs::read_to_string(&path);
+            let text = text.map_err(|error| usage(format!("{}: {error}", path.display())))?;
+            Filters::from_lines(&text, &data.suffix, size_limit, data.seed)
+        }
+        (None, mix) => {
+            let mix = mix.unwrap_or(FilterMix::Substring);
+            Filters::from_population(&data.population(own)?, mix, size_limit)
+        }
+    })
+}
+
 fn boxed<'w, W: Workload + 'w>(workload: Result<W, WorkloadError>) -> Result<Box<dyn Workload + 'w>, WorkloadError> {
     workload.map(|workload| Box::new(workload) as Box<dyn Workload + 'w>)
 }
@@ -328,6 +327,14 @@ fn of(data: &Data, own: DataSetKind) -> Defaults {
         settings: data.settings(own),
         ..none()
     }
+}
+
+fn connecting_anew(reuse: TlsReuse, defaults: Defaults) -> Defaults {
+    let connecting = Connecting::ForEachSession(match reuse {
+        TlsReuse::None => TlsSessions::New,
+        TlsReuse::Resumed => TlsSessions::Resumed,
+    });
+    Defaults { connecting, ..defaults }
 }
 
 fn with_clients(clients: &'static [u32], defaults: Defaults) -> Defaults {
