@@ -3,6 +3,7 @@
 //! Invariant: nothing here knows what an operation does. A connection hands complete messages to a `Worker` and sends
 //! the worker's responses.
 
+mod acceptor;
 mod configuration;
 mod connection;
 mod failed_parts;

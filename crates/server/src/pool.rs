@@ -1,9 +1,8 @@
-//! The reactors, and the acceptor, which hands each connection to the reactor with the fewest connections.
+//! The reactors, and accepting, which hands each connection to the reactor with the fewest connections.
 
 use std::{
     io,
-    net::SocketAddr,
-    os::fd::{AsRawFd, RawFd},
+    os::fd::{AsRawFd as _, RawFd},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -15,16 +14,16 @@ use std::{
 use ironbark_runtime::Clock;
 use socket2::Socket;
 use tokio::{
-    net::{TcpListener, UnixListener},
-    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
-    task::JoinSet,
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot, watch},
+    task::{AbortHandle, JoinSet},
 };
 
 use crate::{
+    acceptor::{self, Acceptor},
     connection::Status,
     held::HeldMemory,
     listener::Listener,
-    reactor::{Accepted, ReactorThread, World},
+    reactor::{Accepted, AcceptedSocket, Admission, Incoming, Reactor, ReactorThread, World},
     repeated_notice::RepeatedNotice,
     roll_call::RollCall,
     sources::Sources,
@@ -42,9 +41,21 @@ pub(crate) struct Counters {
 struct Side {
     name: Arc<str>,
     url: Arc<str>,
+    is_local: bool,
     is_tls: bool,
     is_proxied: bool,
 }
+
+/// The work of accepting from one listener.
+pub(crate) struct Acceptance {
+    pool: Arc<Pool>,
+    socket: Socket,
+    places: Arc<Semaphore>,
+    side: Side,
+}
+
+/// Accepting on a reactor's thread. Dropping it ends that.
+struct HostedAcceptance(AbortHandle);
 
 /// All reactors.
 #[derive(Debug)]
@@ -105,26 +116,44 @@ impl Pool {
     }
 
     /// Accepts from all listeners until the returned set is dropped or shut down.
-    pub(crate) fn accept(self: &Arc<Self>, listeners: &[Listener]) -> io::Result<JoinSet<()>> {
-        let mut acceptors = Vec::new();
+    ///
+    /// # Errors
+    /// Of the system.
+    pub(crate) async fn accept(self: &Arc<Self>, listeners: &[Listener]) -> io::Result<JoinSet<()>> {
+        let mut sockets = Vec::new();
         for listener in listeners {
-            acceptors.push((Acceptor::new(listener)?, listener));
+            sockets.push((acceptor::socket(listener)?, listener));
         }
-        let highest = acceptors.iter().map(|(socket, _)| socket.descriptor()).max();
+        let highest = sockets.iter().map(|(socket, _)| socket.as_raw_fd()).max();
         let places = Arc::new(Semaphore::new(places(
             self.max_descriptors,
             highest.unwrap_or(0),
-            acceptors.len(),
+            sockets.len(),
         )));
         let mut tasks = JoinSet::new();
-        for (socket, listener) in acceptors {
+        for (socket, listener) in sockets {
             let side = Side {
                 name: Arc::clone(&listener.name),
                 url: Arc::clone(&listener.url),
+                is_local: listener.path.is_some(),
                 is_tls: listener.is_tls,
                 is_proxied: listener.is_proxied,
             };
-            tasks.spawn(Arc::clone(self).accept_from(socket, Arc::clone(&places), side));
+            let acceptance = Acceptance {
+                pool: Arc::clone(self),
+                socket,
+                places: Arc::clone(&places),
+                side,
+            };
+            if let [only] = &self.reactors[..] {
+                let hosted = only.host(acceptance).await?;
+                tasks.spawn(async move {
+                    let _until_dropped = hosted;
+                    std::future::pending::<()>().await;
+                });
+            } else {
+                tasks.spawn(acceptance.start()?);
+            }
         }
         Ok(tasks)
     }
@@ -139,7 +168,7 @@ impl Pool {
                 Ok((accepted, address)) => {
                     let number = FIRST_NUMBER + self.total.fetch_add(1, Ordering::Relaxed);
                     self.hand_over(Accepted {
-                        socket: accepted,
+                        socket: AcceptedSocket::Here(accepted),
                         place,
                         address,
                         number,
@@ -181,8 +210,22 @@ impl Pool {
             .min_by_key(|reactor| reactor.counters.current.load(Ordering::Relaxed));
         if let Some(reactor) = fewest {
             reactor.counters.current.fetch_add(1, Ordering::Relaxed);
-            if reactor.accepted.send(accepted).await.is_err() {
-                reactor.counters.current.fetch_sub(1, Ordering::Relaxed);
+            // Only a lone reactor accepts itself.
+            match Reactor::admit_here(accepted) {
+                Ok(Admission::GoesOn) => {}
+                Ok(Admission::LetsOthersGoFirst) => tokio::task::yield_now().await,
+                Err(elsewhere) => {
+                    let sent = match elsewhere.released() {
+                        Ok(released) => reactor.incoming.send(Incoming::Connection(released)).await.is_ok(),
+                        Err(error) => {
+                            tracing::warn!(target: "any", "daemon: a connection cannot be handed over: {error}");
+                            false
+                        }
+                    };
+                    if !sent {
+                        reactor.counters.current.fetch_sub(1, Ordering::Relaxed);
+                    }
+                }
             }
         }
     }
@@ -267,41 +310,43 @@ impl Pool {
     }
 }
 
-/// A listening socket, registered with the acceptor's runtime.
-enum Acceptor {
-    Tcp(TcpListener),
-    Local(UnixListener),
+impl Acceptance {
+    /// Registers the socket with the runtime of the caller. The future accepts until it is dropped.
+    ///
+    /// # Errors
+    /// Of the system.
+    fn start(self) -> io::Result<impl Future<Output = ()>> {
+        let acceptor = Acceptor::new(self.socket, self.side.is_local)?;
+        Ok(self.pool.accept_from(acceptor, self.places, self.side))
+    }
+
+    /// Accepts on the thread of the caller, a reactor's.
+    ///
+    /// # Errors
+    /// Of the system.
+    pub(crate) fn start_here(self) -> io::Result<AbortHandle> {
+        Ok(tokio::task::spawn_local(self.start()?).abort_handle())
+    }
 }
 
-impl Acceptor {
-    fn new(listener: &Listener) -> io::Result<Self> {
-        let socket = listener.socket.try_clone()?;
-        Ok(if listener.path.is_some() {
-            Self::Local(UnixListener::from_std(socket.into())?)
-        } else {
-            Self::Tcp(TcpListener::from_std(socket.into())?)
-        })
+impl ReactorThread {
+    /// Accepts on the reactor's own thread. With one reactor, another thread would only add two switches of threads to
+    /// each connection. With several, none of them is to hold up new connections of the others.
+    async fn host(&self, acceptance: Acceptance) -> io::Result<HostedAcceptance> {
+        let ended = || io::Error::other("the reactor has ended");
+        let (told, started) = oneshot::channel();
+        let sent = self
+            .incoming
+            .send(Incoming::Acceptance(Box::new(acceptance), told))
+            .await;
+        sent.map_err(|_| ended())?;
+        started.await.map_err(|_| ended())?.map(HostedAcceptance)
     }
+}
 
-    fn descriptor(&self) -> RawFd {
-        match self {
-            Self::Tcp(listener) => listener.as_raw_fd(),
-            Self::Local(listener) => listener.as_raw_fd(),
-        }
-    }
-
-    /// The next connection, not yet registered with a reactor, and its address if it has one.
-    async fn accept(&self) -> io::Result<(Socket, Option<SocketAddr>)> {
-        match self {
-            Self::Tcp(listener) => {
-                let (stream, address) = listener.accept().await?;
-                Ok((stream.into_std()?.into(), Some(address)))
-            }
-            Self::Local(listener) => {
-                let (stream, _) = listener.accept().await?;
-                Ok((stream.into_std()?.into(), None))
-            }
-        }
+impl Drop for HostedAcceptance {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

@@ -13,11 +13,11 @@ use std::{
 use ironbark_directory::{BindFailures, Peer, Service, Statistics, Worker};
 use ironbark_model::number_map::NumberMap;
 use ironbark_runtime::{Claimant, Clock, spawn_named};
-use socket2::{Socket as AnySocket, TcpKeepalive};
+use socket2::Socket as AnySocket;
 use tokio::{
     net::{TcpStream, UnixStream},
-    sync::{Notify, OwnedSemaphorePermit, mpsc, watch},
-    task::LocalSet,
+    sync::{Notify, OwnedSemaphorePermit, mpsc, oneshot, watch},
+    task::{AbortHandle, LocalSet},
 };
 
 use crate::{
@@ -26,7 +26,7 @@ use crate::{
     limits::Limits,
     listener::{address_name, host_name, proxy},
     log::{Log, RoundLines},
-    pool::Counters,
+    pool::{Acceptance, Counters},
     roll_call::RollAnswer,
     round::Round,
     sources::{SourcePlace, Sources},
@@ -36,7 +36,7 @@ use crate::{
 /// A connection on its way from the acceptor.
 #[derive(Debug)]
 pub(crate) struct Accepted {
-    pub(crate) socket: AnySocket,
+    pub(crate) socket: AcceptedSocket,
     /// Its share of the descriptors for connections.
     pub(crate) place: OwnedSemaphorePermit,
     /// `None` for a local socket.
@@ -52,6 +52,32 @@ pub(crate) struct Accepted {
     pub(crate) is_proxied: bool,
 }
 
+/// The socket of a connection on its way.
+#[derive(Debug)]
+pub(crate) enum AcceptedSocket {
+    /// Registered with the runtime that has accepted it.
+    Here(Socket),
+    /// Registered with none.
+    OnItsWay(AnySocket),
+}
+
+/// What the pool hands to a reactor.
+pub(crate) enum Incoming {
+    /// A connection.
+    Connection(Accepted),
+    /// To accept from a listener itself. It tells how to end that.
+    Acceptance(Box<Acceptance>, oneshot::Sender<io::Result<AbortHandle>>),
+}
+
+/// What comes after an admitted connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Admission {
+    /// The next one, if there is one.
+    GoesOn,
+    /// A turn of the connections that are being served.
+    LetsOthersGoFirst,
+}
+
 /// A connection that belongs to its reactor and is not served yet.
 struct Arrival {
     socket: Socket,
@@ -64,7 +90,7 @@ struct Arrival {
 /// The pool's side of a reactor.
 #[derive(Debug)]
 pub(crate) struct ReactorThread {
-    pub(crate) accepted: mpsc::Sender<Accepted>,
+    pub(crate) incoming: mpsc::Sender<Incoming>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) registry: Arc<Registry>,
 }
@@ -95,6 +121,8 @@ pub(crate) struct Reactor {
     lines: RoundLines,
     limits: Cell<Limits>,
     connections: RefCell<NumberMap<Rc<Handle>>>,
+    /// Connections admitted so far.
+    admitted: Cell<usize>,
     /// Signals that the last connection has gone.
     is_empty: Notify,
     counters: Arc<Counters>,
@@ -126,7 +154,7 @@ impl ReactorThread {
         answer: RollAnswer,
         stop: watch::Receiver<bool>,
     ) -> io::Result<(Self, JoinHandle<()>)> {
-        let (accepted, incoming) = mpsc::channel(MAX_HANDED_OVER);
+        let (sender, incoming) = mpsc::channel(MAX_HANDED_OVER);
         let registry = Arc::<Registry>::default();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -145,7 +173,7 @@ impl ReactorThread {
         })?;
         Ok((
             Self {
-                accepted,
+                incoming: sender,
                 counters,
                 registry,
             },
@@ -180,6 +208,7 @@ impl Reactor {
             lines: log.round_lines(),
             limits: Cell::new(limits),
             connections: RefCell::default(),
+            admitted: Cell::new(0),
             is_empty: Notify::new(),
             counters,
             held,
@@ -189,9 +218,7 @@ impl Reactor {
 
     /// Called when this thread's reactor has nothing to do and is about to wait.
     fn rest() {
-        let Some(reactor) = REACTOR.with_borrow(Weak::upgrade) else {
-            return;
-        };
+        let Some(reactor) = Self::of_this_thread() else { return };
         if reactor.round.end() {
             return;
         }
@@ -203,28 +230,26 @@ impl Reactor {
 
     async fn run(
         self: Rc<Self>,
-        mut incoming: mpsc::Receiver<Accepted>,
+        mut incoming: mpsc::Receiver<Incoming>,
         mut answer: RollAnswer,
         mut stop: watch::Receiver<bool>,
         mut suspended: watch::Receiver<usize>,
     ) {
         let mut changes = self.directory.configuration_changes();
         let mut swept = self.clock.coarse_monotonic();
-        let mut admitted = 0_usize;
         loop {
             self.limits.set(Limits::of(&self.directory.configuration()));
             let since = self.clock.coarse_monotonic().saturating_since(swept);
             let left = self.sweep_period().saturating_sub(since);
             tokio::select! {
-                accepted = incoming.recv() => match accepted {
-                    Some(accepted) => {
-                        self.admit(accepted);
-                        admitted = admitted.wrapping_add(1);
-                        // New connections, when there are very many, wait for those that are being served.
-                        if admitted.is_multiple_of(MAX_ADMITTED_PER_TURN) {
+                handed = incoming.recv() => match handed {
+                    Some(Incoming::Connection(accepted)) => {
+                        if self.admit_in_turn(accepted) == Admission::LetsOthersGoFirst {
                             tokio::task::yield_now().await;
                         }
                     }
+                    // An error means that the pool has given up waiting.
+                    Some(Incoming::Acceptance(acceptance, told)) => drop(told.send(acceptance.start_here())),
                     None => break,
                 },
                 number = answer.called() => answer.answer(number),
@@ -250,6 +275,31 @@ impl Reactor {
             }
         }
         self.drain().await;
+    }
+
+    /// The reactor of the caller's thread.
+    fn of_this_thread() -> Option<Rc<Self>> {
+        REACTOR.with_borrow(Weak::upgrade)
+    }
+
+    /// Takes a new connection on the caller's thread. It is given back if that is no reactor's.
+    #[expect(clippy::result_large_err, reason = "it is moved once for each connection")]
+    pub(crate) fn admit_here(accepted: Accepted) -> Result<Admission, Accepted> {
+        match Self::of_this_thread() {
+            Some(own) => Ok(own.admit_in_turn(accepted)),
+            None => Err(accepted),
+        }
+    }
+
+    /// Takes a new connection. New connections, when there are very many, wait for those that are being served.
+    fn admit_in_turn(self: &Rc<Self>, accepted: Accepted) -> Admission {
+        self.admit(accepted);
+        self.admitted.set(self.admitted.get().wrapping_add(1));
+        if self.admitted.get().is_multiple_of(MAX_ADMITTED_PER_TURN) {
+            Admission::LetsOthersGoFirst
+        } else {
+            Admission::GoesOn
+        }
     }
 
     /// Takes a new connection. It is served at once, or after its proxy has told the client's address.
@@ -515,7 +565,7 @@ impl Reactor {
     }
 }
 
-/// Registers the socket with this thread's runtime, and finds out the peer.
+/// Registers the socket with this thread's runtime, unless it is, and finds out the peer.
 fn register(accepted: Accepted) -> io::Result<Arrival> {
     let Accepted {
         socket,
@@ -535,17 +585,18 @@ fn register(accepted: Accepted) -> io::Result<Arrival> {
         address: address.map(|address| address.ip()),
         credentials: None,
     };
-    let socket = if let Some(address) = address {
-        socket.set_tcp_nodelay(true)?;
-        socket.set_tcp_keepalive(&TcpKeepalive::new())?;
+    if let Some(address) = address {
         peer.name = address_name(address).into_boxed_str();
-        Socket::Tcp(TcpStream::from_std(socket.into())?)
-    } else {
-        let stream = UnixStream::from_std(socket.into())?;
+    }
+    let socket = match socket {
+        AcceptedSocket::Here(socket) => socket,
+        AcceptedSocket::OnItsWay(socket) if address.is_some() => Socket::Tcp(TcpStream::from_std(socket.into())?),
+        AcceptedSocket::OnItsWay(socket) => Socket::Local(UnixStream::from_std(socket.into())?),
+    };
+    if let Socket::Local(stream) = &socket {
         // If the kernel gives no credentials, SASL EXTERNAL has no identity.
         peer.credentials = stream.peer_cred().ok().map(|who| (who.uid(), who.gid()));
-        Socket::Local(stream)
-    };
+    }
     Ok(Arrival {
         socket,
         place,
@@ -553,6 +604,22 @@ fn register(accepted: Accepted) -> io::Result<Arrival> {
         number,
         is_tls,
     })
+}
+
+impl Accepted {
+    /// For the runtime of another thread.
+    ///
+    /// # Errors
+    /// Of the system.
+    pub(crate) fn released(self) -> io::Result<Self> {
+        let socket = match self.socket {
+            AcceptedSocket::Here(Socket::Tcp(stream)) => stream.into_std()?.into(),
+            AcceptedSocket::Here(Socket::Local(stream)) => stream.into_std()?.into(),
+            AcceptedSocket::OnItsWay(socket) => socket,
+        };
+        let socket = AcceptedSocket::OnItsWay(socket);
+        Ok(Self { socket, ..self })
+    }
 }
 
 impl Counters {

@@ -364,7 +364,7 @@ async fn accept_until_stopped(
     mut signals: Signals,
     reload: impl Fn(),
 ) -> io::Result<()> {
-    let mut accepting = pool.accept(&listeners.listeners)?;
+    let mut accepting = pool.accept(&listeners.listeners).await?;
     let is_gentle = loop {
         match signals.next().await {
             Signal::Hangup => {

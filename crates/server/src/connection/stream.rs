@@ -186,17 +186,20 @@ impl Socket {
     }
 
     fn finish(&self, scratch: &mut [u8]) {
-        let _ = match self {
-            Self::Tcp(stream) => SockRef::from(stream).shutdown(Shutdown::Write),
-            Self::Local(stream) => SockRef::from(stream).shutdown(Shutdown::Write),
-        };
-        for _ in 0..MAX_DISCARDED_READS {
+        for number in 0..MAX_DISCARDED_READS {
             let read = match self {
                 Self::Tcp(stream) => stream.try_read(scratch),
                 Self::Local(stream) => stream.try_read(scratch),
             };
+            // If nothing is unread, as after an unbind, closing sends no reset, and ends the direction, too.
             if !matches!(read, Ok(1..)) {
                 break;
+            }
+            if number == 0 {
+                let _ = match self {
+                    Self::Tcp(stream) => SockRef::from(stream).shutdown(Shutdown::Write),
+                    Self::Local(stream) => SockRef::from(stream).shutdown(Shutdown::Write),
+                };
             }
         }
     }
