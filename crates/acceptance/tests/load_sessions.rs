@@ -73,10 +73,6 @@ fn every_protection(flavor: Flavor) {
             "each session finds its person: {name}"
         );
     }
-    let log = server.log();
-    let count = |text: &str| log.matches(text).count();
-    // The first connection of each run is a trial.
-    assert!(count(" UNBIND") >= 200 && count(" ACCEPT from ") <= 5 + 200, "{log}");
     for (url, words) in [
         (&plain, &["--resume", "-Z", "-c", "1"][..]),
         (&tls, &["--resume", "-c", "1"]),
