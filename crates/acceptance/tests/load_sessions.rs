@@ -1,5 +1,10 @@
 //! `ironbark load session` against our server and Debian's slapd, with each way of securing its connections.
-#![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "clippy knows test functions, but not what they call"
+)]
 
 use std::fs;
 

@@ -68,8 +68,8 @@ impl Dialer {
         })
     }
 
-    /// Begins a connection. Reads and writes before it is there are [`io::ErrorKind::WouldBlock`]. To ldaps:// the first
-    /// of them begin the handshake.
+    /// Begins a connection. Reads and writes before it is there are [`io::ErrorKind::WouldBlock`]. To ldaps:// the
+    /// first of them begin the handshake.
     ///
     /// # Errors
     /// Of the system.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 
-use super::{Arrival, EngineError, Measurement};
+use super::plan::{Arrival, EngineError, Measurement};
 use crate::{
     result::{Latency, OperationSummary, Point, Series},
     workload::RequestClass,

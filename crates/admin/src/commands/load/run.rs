@@ -141,7 +141,7 @@ impl Run {
         let followed = self.followed(&connection)?;
         let target = match defaults.connecting {
             Connecting::Once => target(url, connection.clone())?,
-            Connecting::ForEachSession(tls) => sessions::target(url, &connection, tls)?,
+            Connecting::ForEachSession(tls) => sessions::target(url, &connection, tls).map_err(Failure::Run)?,
         };
         raise_open_files_limit().map_err(|error| Failure::Run(format!("the limit of open files: {error}")))?;
         let clock = Clock::system();

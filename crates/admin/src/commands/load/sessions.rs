@@ -10,8 +10,6 @@ use ironbark_client::{ConnectSettings, Dialer, RawStream, StartTls, TlsSessions}
 use ironbark_load::target::{ConnectFailure, SessionProtection, SessionStream, Target};
 use ironbark_model::ldap_url::UrlScheme;
 
-use super::Failure;
-
 /// How sessions are secured by these settings.
 pub(super) fn protection(settings: &ConnectSettings) -> SessionProtection {
     match settings.urls.first().map(|url| url.scheme) {
@@ -22,8 +20,11 @@ pub(super) fn protection(settings: &ConnectSettings) -> SessionProtection {
 }
 
 /// The server with the sessions of these settings.
-pub(super) fn target(shown: String, settings: &ConnectSettings, tls: TlsSessions) -> Result<Target, Failure> {
-    let dialer = Dialer::new(settings, tls).map_err(|error| Failure::Run(format!("{shown}: {error}")))?;
+///
+/// # Errors
+/// The message: a file of TLS cannot be read, or no address of the server answers.
+pub(super) fn target(shown: String, settings: &ConnectSettings, tls: TlsSessions) -> Result<Target, String> {
+    let dialer = Dialer::new(settings, tls).map_err(|error| format!("{shown}: {error}"))?;
     let dialer = Arc::new(dialer);
     Ok(Target::of_sessions(shown, protection(settings), move || {
         let stream = dialer.dial().map_err(|error| ConnectFailure(error.to_string()))?;

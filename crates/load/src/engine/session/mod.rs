@@ -1,5 +1,5 @@
-//! A client that connects for each of its sessions: StartTLS if that is asked for, the workload's requests one after the
-//! other, unbind. A session is measured as one request, from the connection to the last answer.
+//! A client that connects for each of its sessions: StartTLS if that is asked for, the workload's requests one after
+//! the other, unbind. A session is measured as one request, from the connection to the last answer.
 
 use std::{io::ErrorKind, sync::Arc};
 
