@@ -4,6 +4,7 @@
 //! the worker's responses.
 
 mod acceptor;
+mod arrival;
 mod configuration;
 mod connection;
 mod failed_parts;

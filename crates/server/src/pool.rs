@@ -20,10 +20,11 @@ use tokio::{
 
 use crate::{
     acceptor::{self, Acceptor},
+    arrival::{Accepted, AcceptedSocket},
     connection::Status,
     held::HeldMemory,
     listener::Listener,
-    reactor::{Accepted, AcceptedSocket, Admission, Incoming, Reactor, ReactorThread, World},
+    reactor::{Admission, Incoming, Reactor, ReactorThread, World},
     repeated_notice::RepeatedNotice,
     roll_call::RollCall,
     sources::Sources,

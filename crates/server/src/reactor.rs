@@ -3,7 +3,6 @@
 use std::{
     cell::{Cell, RefCell, RefMut},
     io,
-    net::SocketAddr,
     rc::{Rc, Weak},
     sync::{Arc, atomic::Ordering},
     thread::JoinHandle,
@@ -13,15 +12,14 @@ use std::{
 use ironbark_directory::{BindFailures, Peer, Service, Statistics, Worker};
 use ironbark_model::number_map::NumberMap;
 use ironbark_runtime::{Claimant, Clock, spawn_named};
-use socket2::Socket as AnySocket;
 use tokio::{
-    net::{TcpStream, UnixStream},
-    sync::{Notify, OwnedSemaphorePermit, mpsc, oneshot, watch},
+    sync::{Notify, mpsc, oneshot, watch},
     task::{AbortHandle, LocalSet},
 };
 
 use crate::{
-    connection::{CloseRequest, Connection, Handle, Registry, Socket, SpareBuffers, Status, Stream},
+    arrival::{Accepted, Arrival},
+    connection::{CloseRequest, Connection, Handle, Registry, SpareBuffers, Status, Stream},
     held::{self, HeldMemory},
     limits::Limits,
     listener::{address_name, host_name, proxy},
@@ -32,34 +30,6 @@ use crate::{
     sources::{SourcePlace, Sources},
     tls::Tls,
 };
-
-/// A connection on its way from the acceptor.
-#[derive(Debug)]
-pub(crate) struct Accepted {
-    pub(crate) socket: AcceptedSocket,
-    /// Its share of the descriptors for connections.
-    pub(crate) place: OwnedSemaphorePermit,
-    /// `None` for a local socket.
-    pub(crate) address: Option<SocketAddr>,
-    /// `conn=` of the log.
-    pub(crate) number: u64,
-    /// The listener's name and URL.
-    pub(crate) socket_name: Arc<str>,
-    pub(crate) listener_url: Arc<str>,
-    /// Whether it begins with a TLS handshake (ldaps://).
-    pub(crate) is_tls: bool,
-    /// Whether it begins with a proxy's header (pldap://, pldaps://).
-    pub(crate) is_proxied: bool,
-}
-
-/// The socket of a connection on its way.
-#[derive(Debug)]
-pub(crate) enum AcceptedSocket {
-    /// Registered with the runtime that has accepted it.
-    Here(Socket),
-    /// Registered with none.
-    OnItsWay(AnySocket),
-}
 
 /// What the pool hands to a reactor.
 pub(crate) enum Incoming {
@@ -76,15 +46,6 @@ pub(crate) enum Admission {
     GoesOn,
     /// A turn of the connections that are being served.
     LetsOthersGoFirst,
-}
-
-/// A connection that belongs to its reactor and is not served yet.
-struct Arrival {
-    socket: Socket,
-    place: OwnedSemaphorePermit,
-    peer: Peer,
-    number: u64,
-    is_tls: bool,
 }
 
 /// The pool's side of a reactor.
@@ -305,7 +266,7 @@ impl Reactor {
     /// Takes a new connection. It is served at once, or after its proxy has told the client's address.
     fn admit(self: &Rc<Self>, accepted: Accepted) {
         let (number, is_proxied) = (accepted.number, accepted.is_proxied);
-        match register(accepted) {
+        match accepted.register() {
             Ok(arrival) if is_proxied => {
                 tokio::task::spawn_local(Rc::clone(self).admit_proxied(arrival));
             }
@@ -562,63 +523,6 @@ impl Reactor {
             self.is_empty.notify_waiters();
         }
         self.counters.release();
-    }
-}
-
-/// Registers the socket with this thread's runtime, unless it is, and finds out the peer.
-fn register(accepted: Accepted) -> io::Result<Arrival> {
-    let Accepted {
-        socket,
-        place,
-        address,
-        number,
-        socket_name,
-        listener_url,
-        is_tls,
-        is_proxied: _,
-    } = accepted;
-    let mut peer = Peer {
-        name: Box::from(&*socket_name),
-        socket_name: Box::from(&*socket_name),
-        listener_url: Box::from(&*listener_url),
-        domain: Some(Box::from(if address.is_some() { "unknown" } else { "local" })),
-        address: address.map(|address| address.ip()),
-        credentials: None,
-    };
-    if let Some(address) = address {
-        peer.name = address_name(address).into_boxed_str();
-    }
-    let socket = match socket {
-        AcceptedSocket::Here(socket) => socket,
-        AcceptedSocket::OnItsWay(socket) if address.is_some() => Socket::Tcp(TcpStream::from_std(socket.into())?),
-        AcceptedSocket::OnItsWay(socket) => Socket::Local(UnixStream::from_std(socket.into())?),
-    };
-    if let Socket::Local(stream) = &socket {
-        // If the kernel gives no credentials, SASL EXTERNAL has no identity.
-        peer.credentials = stream.peer_cred().ok().map(|who| (who.uid(), who.gid()));
-    }
-    Ok(Arrival {
-        socket,
-        place,
-        peer,
-        number,
-        is_tls,
-    })
-}
-
-impl Accepted {
-    /// For the runtime of another thread.
-    ///
-    /// # Errors
-    /// Of the system.
-    pub(crate) fn released(self) -> io::Result<Self> {
-        let socket = match self.socket {
-            AcceptedSocket::Here(Socket::Tcp(stream)) => stream.into_std()?.into(),
-            AcceptedSocket::Here(Socket::Local(stream)) => stream.into_std()?.into(),
-            AcceptedSocket::OnItsWay(socket) => socket,
-        };
-        let socket = AcceptedSocket::OnItsWay(socket);
-        Ok(Self { socket, ..self })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Many connections that ask at the same moment: their requests are started together, and each gets its own answer.
 
 use std::{
+    fmt::Write as _,
     io::Write as _,
     net::{Shutdown, TcpStream},
 };
@@ -35,10 +36,12 @@ fn server() -> Server {
     let mut server = Server::prepare(Flavor::Ironbark, &template).unwrap();
     let mut ldif = format!("dn: {BASE}\nobjectClass: domain\ndc: example\n");
     for client in 0..CLIENTS {
-        ldif += &format!(
-            "\ndn: {}\nobjectClass: person\ncn: n{client}\nsn: x\ndescription: d{client}-0\n",
-            name(client)
-        );
+        let name = name(client);
+        write!(
+            ldif,
+            "\ndn: {name}\nobjectClass: person\ncn: n{client}\nsn: x\ndescription: d{client}-0\n"
+        )
+        .unwrap();
     }
     server.slapadd(&ldif).unwrap();
     server.launch().unwrap();
