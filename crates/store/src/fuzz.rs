@@ -13,6 +13,14 @@ use crate::{
     varint,
 };
 
+/// Walks down the tree in `data`, a file of LMDB's pages after a head (see [`crate::ahead`]).
+///
+/// # Panics
+/// When the walk leaves the file: that is the property under test.
+pub fn pages(data: &[u8]) {
+    crate::ahead::walk_in(data);
+}
+
 /// Reads `data` as an entry's record, walks it in both ways, and writes it again.
 ///
 /// # Panics

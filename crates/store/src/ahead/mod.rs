@@ -4,6 +4,7 @@
 //! Invariants: it answers only what it has found in the pages of its snapshot; everything else is LMDB's to answer. It
 //! ends with its snapshot.
 
+mod fuzzed;
 mod node;
 mod pages;
 mod trial;
@@ -29,6 +30,7 @@ use crate::{
     varint,
 };
 
+pub(crate) use fuzzed::walk_in;
 pub(crate) use trial::agrees_with_lmdb;
 
 /// Look-ups that are made together. More bring nothing.

@@ -92,15 +92,14 @@ impl Pages {
 }
 
 impl<'t> Mapped<'t> {
-    /// The pages of a file that is in memory.
-    #[cfg(test)]
-    pub(super) fn over(file: &'t [u8], page_size: usize) -> Self {
-        Self {
+    /// The pages of a file that is in memory: for tests. `None`: it has none.
+    pub(super) fn over(file: &'t [u8], page_size: usize) -> Option<Self> {
+        Some(Self {
             base: file.as_ptr().expose_provenance(),
             page_size,
-            last: (file.len() / page_size) as u64 - 1,
+            last: ((file.len() / page_size) as u64).checked_sub(1)?,
             of: PhantomData,
-        }
+        })
     }
 
     /// `None`: the file ends before.

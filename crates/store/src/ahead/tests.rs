@@ -257,7 +257,7 @@ fn image() -> &'static Image {
 
 /// Walks in a file of these bytes. Returns how many keys were found.
 fn walk_in(image: &Image, bytes: &[u8]) -> usize {
-    let pages = Mapped::over(bytes, image.page_size);
+    let pages = Mapped::over(bytes, image.page_size).unwrap();
     let mut found = 0;
     for (root, keys) in [
         (&image.index, image.keys.as_slice()),
