@@ -5,7 +5,7 @@
 # Both servers get the same LDIF and the same slapd.conf (same indexes, same durability), the log is off, and slapd gets the number of
 # threads that suits it best. The server has one core, the load generator another; they take turns, several rounds. Writes the tables
 # of docs/benchmarks.md and the results in data/benchmarks.jsonl, of which `make benchmarks` makes a page with plots. Environment:
-#   PARTS         offline load session latency idle memory scale replication: files of scripts/bench, each of which can run alone   (all)
+#   PARTS         offline load session log latency idle memory scale replication: files of scripts/bench, each of which can run alone   (all)
 #   ACCOUNTS      mail accounts, subscribers, people, records                               (100000)
 #   ROUNDS        rounds, of which the median counts                                        (3)
 #   SECONDS_EACH  seconds of each measurement                                               (5)
@@ -28,13 +28,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-PARTS="${PARTS:-offline load session latency idle memory scale replication}"
+PARTS="${PARTS:-offline load session log latency idle memory scale replication}"
 ACCOUNTS="${ACCOUNTS:-100000}" ROUNDS="${ROUNDS:-3}" SECONDS_EACH="${SECONDS_EACH:-5}"
 GROUP_MEMBERS="${GROUP_MEMBERS:-100000}" ENVFLAGS="${ENVFLAGS-writemap nometasync}" SLAPD_THREADS="${SLAPD_THREADS:-2 4 16}"
 FOLDER="${BENCH_FOLDER:-$PWD/bench}" PORT="${PORT:-3901}"
 readonly IRONBARK="${CARGO_TARGET_DIR:-$PWD/target}/release/ironbark"
 
-for file in servers report offline load session latency idle memory scale replication; do
+for file in servers report offline load session log latency idle memory scale replication; do
   # shellcheck source=/dev/null
   . "scripts/bench/$file.sh"
 done
@@ -46,5 +46,5 @@ trap cleanup EXIT
 for name in slapd ironbark; do create $name; done
 for part in $PARTS; do "part_$part"; done
 shopt -s nullglob
-results=("$FOLDER"/results/{load,session,latency,memory,scale}/*.json)
+results=("$FOLDER"/results/{load,session,log,latency,memory,scale}/*.json)
 [ "${#results[@]}" = 0 ] || { scripts/bench/results.py pack "${results[@]}" && scripts/bench/chart.py; }

@@ -82,11 +82,11 @@ prepare() {
   done
 }
 
-# start NAME [WRAPPER...]: the server on core 0, begun by the wrapper; returns when it answers.
+# start NAME [WRAPPER...]: the server on core 0, begun by the wrapper, with the log level DEBUG; returns when it answers.
 start() {
   local urls="${URL[$1]}"
   [ ! -d "$FOLDER/tls" ] || urls+=" ${LDAPS[$1]}"
-  local arguments=("${PROGRAM[$1]:-}" -d 0 -h "$urls" -f "$FOLDER/$1/slapd.conf")
+  local arguments=("${PROGRAM[$1]:-}" -d "${DEBUG:-0}" -h "$urls" -f "$FOLDER/$1/slapd.conf")
   [ "$1" != bare ] || arguments=("$IRONBARK" serve --bare --log none -H "${URL[$1]}" -f "$FOLDER/ironbark/slapd.conf")
   ! "$IRONBARK" health -H "${URL[$1]}" >/dev/null 2>&1 || { echo "${URL[$1]} is taken" >&2 && return 1; }
   "${@:2}" taskset -c 0 "${arguments[@]}" >"$FOLDER/$1.log" 2>&1 &
