@@ -109,7 +109,7 @@ impl RowsAhead {
         };
         let (index, entries) = (row("index")?, row("entries")?);
         Some(Self {
-            pages: Pages::around(index, env, txn)?,
+            pages: Pages::around(index, tables.main.stat(txn).ok()?.page_size, env, txn)?,
             index: Root::read(index, 0)?,
             entries: Root::read(entries, 0)?,
             lists: Found::default(),

@@ -40,6 +40,8 @@ pub(super) struct Place {
     length: usize,
 }
 
+/// Bytes of a page that a map of a file begins at, on every system.
+const LEAST_PAGE: usize = 4096;
 /// Bytes of a page that are requested before it is entered: its header, and places of its nodes.
 const REQUESTED: usize = 256;
 /// Bytes that come from memory together.
@@ -49,8 +51,11 @@ const RECORD: usize = 2048;
 
 impl Pages {
     /// `row` is one that LMDB has given in the transaction. It lies in a leaf page, which has its own number.
-    pub(super) fn around(row: &[u8], env: &Environment, txn: &RoTxn<'_>) -> Option<Self> {
-        let page_size = rustix::param::page_size();
+    pub(super) fn around(row: &[u8], page_size: u32, env: &Environment, txn: &RoTxn<'_>) -> Option<Self> {
+        let page_size = usize::try_from(page_size).ok()?;
+        // A map begins at one of the system's pages, which have this many bytes at least. Where LMDB has made larger
+        // ones, that does not tell where they begin.
+        (page_size == LEAST_PAGE).then_some(())?;
         let address = row.as_ptr().addr();
         let start = address - address % page_size;
         // The page that begins there is mapped, because the row lies in it.
