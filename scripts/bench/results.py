@@ -50,7 +50,9 @@ def merged(rounds):
         points.append(of_shape[(len(of_shape) - 1) // 2])
     best = max(points, key=lambda point: rate(first, point))
     kept = [point if point is best else without_details(first, point) for point in points]
-    return dict(first, points=rounded(kept))
+    # Folders of the machine say nothing to others.
+    command = [Path(word).name if word.startswith("/") else word for word in first["command"]]
+    return dict(first, command=command, points=rounded(kept))
 
 
 def key(result):

@@ -24,12 +24,17 @@ def point(clients, rate, kind="search", code="0"):
 
 class Results(unittest.TestCase):
     def rounds(self, *rates):
-        result = {"label": "ironbark", "workload": "search", "unit": "operations"}
+        command = ["ironbark", "load", "session", "--ca-file", "/bench/tls/ca.crt"]
+        result = {"label": "ironbark", "workload": "search", "unit": "operations", "command": command}
         return [dict(result, points=[point(1, rate), point(8, 2 * rate)]) for rate in rates]
 
     def test_the_median_round_stands_for_all(self):
         merged = results.merged(self.rounds(300.0, 100.0, 200.0))
         self.assertEqual([one["rate"] for one in merged["points"]], [200.0, 400.0])
+
+    def test_folders_of_the_machine_are_left_out(self):
+        command = results.merged(self.rounds(100.0))["command"]
+        self.assertEqual(command, ["ironbark", "load", "session", "--ca-file", "ca.crt"])
 
     def test_only_the_best_measurement_keeps_curve_and_series(self):
         few, best = results.merged(self.rounds(100.0))["points"]

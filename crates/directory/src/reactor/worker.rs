@@ -522,7 +522,7 @@ impl RequestBatch<'_> {
 
     /// Looks up together what the searches at the front of `received` ask for: so none waits for memory while others
     /// could. This changes no answer. `limit`: the longest message in octets, as for [`ironbark_ldap_proto::frame`].
-    /// Returns the number of messages that it has come by, at least one: call it again after these.
+    /// Returns the number of messages that it has looked at, at least one: call it again after these.
     pub fn look_ahead(&mut self, received: &[u8], limit: usize) -> usize {
         let Worker {
             ahead,

@@ -63,7 +63,7 @@ struct Item {
 
 impl LookAhead {
     /// Looks up together what the searches at the front of `received` ask for. Returns the number of messages that it
-    /// has come by, at least one.
+    /// has looked at, at least one.
     pub(crate) fn look(
         &mut self,
         scratch: &mut Scratch,

@@ -128,7 +128,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_octets_are_a_panic(octets in proptest::collection::vec(any::<u8>(), 0..80), place in 0usize..60, octet: u8) {
+        fn no_octets_are_a_panic(
+            octets in proptest::collection::vec(any::<u8>(), 0..80),
+            place in 0usize..60,
+            octet: u8,
+        ) {
             let _ = AssertionsAhead::of(&octets);
             let mut message = message("(&(objectClass=person)(uid=ann))");
             if let Some(known) = message.get_mut(place) {

@@ -1,5 +1,7 @@
 //! A client of the measured server, as its worker sees it.
 
+use std::io::{ErrorKind, Read};
+
 use super::measures::Measures;
 use crate::workload::RequestClass;
 
@@ -40,6 +42,22 @@ pub(super) trait Client: Send {
         kinds: &[RequestClass],
         measures: &mut Measures,
     ) -> Result<Received, Lost>;
+}
+
+/// [`Client::read`] from a stream that never waits.
+///
+/// # Errors
+/// The stream has ended, or failed.
+pub(super) fn read_once(stream: &mut impl Read, buffer: &mut [u8]) -> Result<Option<usize>, Lost> {
+    loop {
+        return match stream.read(buffer) {
+            Ok(0) => Err(Lost("closed by the server".to_owned())),
+            Ok(count) => Ok(Some(count)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => Err(Lost(error.to_string())),
+        };
+    }
 }
 
 /// The result of one read.

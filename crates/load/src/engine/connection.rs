@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use super::{
-    client::{Client, Lost, Received, Sent},
+    client::{Client, Lost, Received, Sent, read_once},
     measures::{Answered, Measures},
 };
 use crate::{
@@ -178,15 +178,7 @@ impl Client for Connection {
     }
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Lost> {
-        loop {
-            return match self.stream.read(buffer) {
-                Ok(0) => Err(Lost("closed by the server".to_owned())),
-                Ok(count) => Ok(Some(count)),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => Err(Lost(error.to_string())),
-            };
-        }
+        read_once(&mut self.stream, buffer)
     }
 
     fn take(

@@ -48,7 +48,7 @@ fn spread_over(table: &Table, txn: &RoTxn<'_>) -> Result<Vec<Vec<u8>>, StoreErro
         .collect())
 }
 
-/// Whether the rows of these keys, as far as they are there, are found in the same places.
+/// Whether those rows of these keys that are there are found in the same places.
 fn agree(
     pages: Mapped<'_>,
     root: &Root,

@@ -137,7 +137,7 @@ impl<'t> Candidates<'t> {
             }
         }
     }
-    /// Looks up the records of the next candidates together. Returns how many it has come by, at least one.
+    /// Looks up the records of the next candidates together. Returns how many it has looked at, at least one.
     fn look_ahead(&self) -> usize {
         let next = match &self.inner {
             Inner::Short(ids) => ids.as_slice(),

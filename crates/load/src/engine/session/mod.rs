@@ -7,7 +7,7 @@ use ironbark_ldap_proto::{Request, extended::start_tls};
 use mio::{Interest, Registry, Token, unix::SourceFd};
 
 use super::{
-    client::{Client, Lost, Received, Sent},
+    client::{Client, Lost, Received, Sent, read_once},
     measures::{Answered, Measures},
 };
 use crate::{
@@ -228,15 +228,7 @@ impl Client for Sessions {
 
     fn read(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Lost> {
         let Some(session) = &mut self.open else { return Ok(None) };
-        loop {
-            return match session.stream.read(buffer) {
-                Ok(0) => Err(Lost("closed by the server".to_owned())),
-                Ok(count) => Ok(Some(count)),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => Err(Lost(error.to_string())),
-            };
-        }
+        read_once(&mut session.stream, buffer)
     }
 
     fn take(
