@@ -79,12 +79,13 @@ fn with_harness(program: &Program, filters: &[String], ran: &mut Ran) -> Result<
     let (sender, lines) = mpsc::channel();
     thread::scope(|scope| {
         scope.spawn(move || send_lines(output, &sender));
-        let Err(hanging) = follow(&program.name, &lines, SILENCE, ran) else {
+        let mut work = Work::of(child.id());
+        let Err(hanging) = follow(&program.name, &lines, SILENCE, ran, &mut || work.goes_on()) else {
             return Ok(());
         };
         let names = hanging.into_iter().collect::<Vec<_>>().join(", ");
         println!(
-            "\n---- {}\nno test has begun or ended for {SILENCE:?}; under way: {names}",
+            "\n---- {}\nno test has begun or ended for {SILENCE:?} or more; under way: {names}",
             program.name
         );
         child.kill()
@@ -96,13 +97,20 @@ fn with_harness(program: &Program, filters: &[String], ran: &mut Ran) -> Result<
 /// Reads what a program says until it ends.
 ///
 /// # Errors
-/// It has said nothing for so long. The tests that are under way are returned.
-fn follow(program: &str, lines: &Receiver<Vec<u8>>, silence: Duration, ran: &mut Ran) -> Result<(), BTreeSet<String>> {
+/// It has said nothing for so long, and `goes_on` does not tell that it will. The tests that are under way are returned.
+fn follow(
+    program: &str,
+    lines: &Receiver<Vec<u8>>,
+    silence: Duration,
+    ran: &mut Ran,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Result<(), BTreeSet<String>> {
     let mut under_way = BTreeSet::new();
     loop {
         let line = match lines.recv_timeout(silence) {
             Ok(line) => line,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Err(RecvTimeoutError::Timeout) if goes_on() => continue,
             Err(RecvTimeoutError::Timeout) => return Err(under_way),
         };
         match serde_json::from_slice::<Event>(&line) {
@@ -161,8 +169,41 @@ fn take(program: &str, event: Event, ran: &mut Ran) {
     ran.tests.push(Test { name, seconds, passed });
 }
 
-/// A program hangs if it says nothing for so long. It is ended.
+/// A program that says nothing for so long is looked at, and ended if it hangs.
 const SILENCE: Duration = Duration::from_mins(10);
+
+/// Whether a silent program computes. A test that takes a minute takes many when others use the machine too.
+struct Work {
+    process: u32,
+    /// Seconds of the processor at the last look.
+    taken: f64,
+    looks: u32,
+}
+
+impl Work {
+    fn of(process: u32) -> Self {
+        Self {
+            process,
+            taken: 0.0,
+            looks: 0,
+        }
+    }
+
+    /// Whether it has computed since the last look, and not so much that it turns in circles.
+    fn goes_on(&mut self) -> bool {
+        let taken = processor::of(self.process);
+        let since = taken - std::mem::replace(&mut self.taken, taken);
+        self.looks += 1;
+        self.looks <= MOST_LOOKS && (WAITS_BELOW_S..SPINS_FROM_S).contains(&since)
+    }
+}
+
+/// A program that takes less of the processor in [`SILENCE`] waits for something.
+const WAITS_BELOW_S: f64 = 10.0;
+/// A program that takes so much since the last look and says nothing turns in circles.
+const SPINS_FROM_S: f64 = 400.0;
+/// Looks at one program.
+const MOST_LOOKS: u32 = 6;
 
 /// A line of the report.
 #[derive(Deserialize)]
@@ -188,7 +229,7 @@ mod tests {
         }
         let sender = (!is_at_end).then_some(sender);
         let mut ran = Ran::default();
-        let hanging = follow("x", &receiver, Duration::from_millis(1), &mut ran);
+        let hanging = follow("x", &receiver, Duration::from_millis(1), &mut ran, &mut || false);
         drop(sender);
         (ran.tests.into_iter().map(|test| test.name).collect(), hanging)
     }
@@ -211,5 +252,39 @@ mod tests {
     #[test]
     fn the_end_of_a_program_leaves_nothing_hanging() {
         assert_eq!(followed(EVENTS, true), (vec!["a".to_owned()], Ok(())));
+    }
+
+    #[test]
+    fn a_silent_program_that_computes_is_left_alone() {
+        let (sender, receiver) = mpsc::channel();
+        let mut sender = Some(sender);
+        let mut looks = 0;
+        let mut goes_on = || {
+            looks += 1;
+            if looks == 3 {
+                sender = None;
+            }
+            true
+        };
+        let followed = follow(
+            "x",
+            &receiver,
+            Duration::from_millis(1),
+            &mut Ran::default(),
+            &mut goes_on,
+        );
+        assert_eq!((followed, looks), (Ok(()), 3));
+    }
+
+    #[test]
+    fn a_program_that_waits_does_not_go_on() {
+        let mut waiting = Command::new("cat")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        assert!(!Work::of(waiting.id()).goes_on());
+        waiting.kill().unwrap();
+        waiting.wait().unwrap();
     }
 }
