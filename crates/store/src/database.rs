@@ -18,7 +18,7 @@ use ironbark_model::{
 
 use crate::{
     EnvironmentNumber, StoreError, Version, View,
-    ahead::{EqualityList, FoundAhead, SnapshotAhead},
+    ahead::{EqualityList, FoundAhead, Map, SnapshotAhead},
     buckets::KnownSums,
     catalog::IndexKind,
     checkpoint::Checkpoints,
@@ -62,8 +62,8 @@ pub(crate) struct Common {
     /// Locked by writers before they ask for LMDB's lock, and by nobody else.
     writer: Mutex<SetWriter>,
     environment: EnvironmentNumber,
-    /// See [`Database::looks_ahead`].
-    looks_ahead: bool,
+    /// For looking ahead. `None`: see [`Database::looks_ahead`].
+    map: Option<Arc<Map>>,
     /// Whether some index is to be built or deleted.
     index_work: AtomicBool,
     /// Whether a bulk build for it is under way.
@@ -94,7 +94,7 @@ impl Database {
     /// larger than memory, and a look ahead would wait for the disk. Otherwise `false` means that this LMDB has pages
     /// that we do not know.
     pub fn looks_ahead(&self) -> bool {
-        self.common.looks_ahead
+        self.common.map.is_some()
     }
 
     /// Whether the kernel reads ahead.
@@ -218,7 +218,7 @@ impl Database {
             txn,
             database: Arc::clone(self),
             numbering,
-            ahead: SnapshotAhead::new(self.common.looks_ahead.then(|| self.env.clone())),
+            ahead: SnapshotAhead::new(self.common.map.clone()),
         })
     }
     /// Begins the write transaction; waits for other processes.

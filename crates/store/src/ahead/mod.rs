@@ -13,7 +13,10 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-use std::cell::{Cell, OnceCell, RefCell, RefMut};
+use std::{
+    cell::{Cell, OnceCell, RefCell, RefMut},
+    sync::Arc,
+};
 
 use heed::RoTxn;
 use smallvec::SmallVec;
@@ -26,12 +29,13 @@ use crate::{
     EntryId,
     check::file::{ROOT_BYTES, Root},
     posting::ListName,
-    tables::{Environment, Tables},
+    tables::Tables,
     varint,
 };
 
 pub(crate) use fuzzed::walk_in;
-pub(crate) use trial::agrees_with_lmdb;
+pub(crate) use pages::Map;
+pub(crate) use trial::map_of;
 
 /// Look-ups that are made together. More bring nothing.
 pub const LANES: usize = 16;
@@ -55,15 +59,15 @@ impl FoundAhead {
 /// The look-ups of a snapshot. What they need is made at the first.
 pub(crate) struct SnapshotAhead {
     /// `None`: nothing is looked up ahead.
-    env: Option<Environment>,
+    map: Option<Arc<Map>>,
     made: OnceCell<Option<Box<RowsAhead>>>,
 }
 
 impl SnapshotAhead {
     /// `None`: nothing is to be looked up ahead.
-    pub(crate) fn new(env: Option<Environment>) -> Self {
+    pub(crate) fn new(map: Option<Arc<Map>>) -> Self {
         Self {
-            env,
+            map,
             made: OnceCell::new(),
         }
     }
@@ -76,8 +80,8 @@ impl SnapshotAhead {
 
     /// For a look-up. The transaction is the snapshot's.
     pub(crate) fn get_or_make(&self, txn: &RoTxn<'_>, tables: &Tables) -> Option<&RowsAhead> {
-        let env = self.env.as_ref()?;
-        let made = self.made.get_or_init(|| RowsAhead::of(env, txn, tables).map(Box::new));
+        let map = self.map.as_ref()?;
+        let made = self.made.get_or_init(|| RowsAhead::of(map, txn, tables).map(Box::new));
         made.as_deref()
     }
 }
@@ -102,16 +106,12 @@ struct Found<K, V> {
 
 impl RowsAhead {
     /// `None`: the rows that name the trees are not as we know them.
-    pub(crate) fn of(env: &Environment, txn: &RoTxn<'_>, tables: &Tables) -> Option<Self> {
-        let row = |name: &str| {
-            let row = tables.main.get(txn, name.as_bytes()).ok().flatten();
-            row.filter(|row| row.len() == ROOT_BYTES)
-        };
-        let (index, entries) = (row("index")?, row("entries")?);
+    fn of(map: &Arc<Map>, txn: &RoTxn<'_>, tables: &Tables) -> Option<Self> {
+        let root = |name| Root::read(row_of(txn, tables, name)?, 0);
         Some(Self {
-            pages: Pages::around(index, tables.main.stat(txn).ok()?.page_size, env, txn)?,
-            index: Root::read(index, 0)?,
-            entries: Root::read(entries, 0)?,
+            pages: map.pages(txn)?,
+            index: root("index")?,
+            entries: root("entries")?,
             lists: Found::default(),
             records: Found::default(),
             candidates: Found::default(),
@@ -206,6 +206,12 @@ impl<K, V> Default for Found<K, V> {
             next: Cell::new(0),
         }
     }
+}
+
+/// The row of the unnamed table that describes a tree.
+fn row_of<'t>(txn: &'t RoTxn<'_>, tables: &Tables, name: &str) -> Option<&'t [u8]> {
+    let row = tables.main.get(txn, name.as_bytes()).ok().flatten();
+    row.filter(|row| row.len() == ROOT_BYTES)
 }
 
 /// The only entry of a list, if its first row is this one and says so.

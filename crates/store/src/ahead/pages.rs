@@ -1,30 +1,36 @@
 //! Pages of a snapshot where LMDB has mapped them.
 
-use std::marker::PhantomData;
+use std::{marker::PhantomData, sync::Arc};
 
 use heed::RoTxn;
 
 use super::node::{Node, Value};
 use crate::{
     check::{
-        file::{HEADER, u16_at, u64_at},
+        file::{HEADER, MetaPage, u16_at, u64_at},
         tree::{KINDS, LEAF},
     },
     tables::Environment,
 };
 
-/// Where the file is mapped, and how many pages it has.
-pub(super) struct Pages {
+/// An open environment, and where LMDB has mapped its file. It has done so once: nothing of ours asks for a larger map.
+pub(crate) struct Map {
+    env: Environment,
     /// Address of the first page.
     base: usize,
     page_size: usize,
+}
+
+/// The pages of one snapshot.
+pub(super) struct Pages {
+    map: Arc<Map>,
     /// The last page in use.
     last: u64,
     /// LMDB's number of the transaction that they belong to.
     transaction: usize,
 }
 
-/// The same, in the open transaction.
+/// They, while the transaction is open.
 #[derive(Clone, Copy)]
 pub(super) struct Mapped<'t> {
     base: usize,
@@ -49,62 +55,77 @@ const LINE: usize = 64;
 /// Bytes of a record that are requested. The rest of a longer one comes in order, which processors foresee.
 const RECORD: usize = 2048;
 
-impl Pages {
-    /// `row` is one that LMDB has given in the transaction. It lies in a leaf page, which has its own number.
-    pub(super) fn around(row: &[u8], page_size: u32, env: &Environment, txn: &RoTxn<'_>) -> Option<Self> {
+impl Map {
+    /// The map of an environment in which the unnamed table has this row. `None`: its pages are not as we know them.
+    pub(super) fn of(env: &Environment, page_size: u32, row: &[u8]) -> Option<Self> {
         let page_size = usize::try_from(page_size).ok()?;
         // A map begins at one of the system's pages, which have this many bytes at least. Where LMDB has made larger
         // ones, that does not tell where they begin.
         (page_size == LEAST_PAGE).then_some(())?;
+        let info = env.info();
         let address = row.as_ptr().addr();
         let start = address - address % page_size;
-        // The page that begins there is mapped, because the row lies in it.
-        let here = Mapped {
-            base: start,
-            page_size,
-            last: 0,
-            of: PhantomData,
-        };
-        let header = here.bytes(Place {
-            at: 0,
-            length: page_size,
-        })?;
-        let number = u64_at(header, 0)?;
-        // It may be that of a later commit: the file does not get shorter.
-        let last = u64::try_from(env.info().last_page_number).ok()?;
-        let is_leaf = u16_at(header, 10)? & KINDS == LEAF && address - start >= HEADER && number <= last;
-        let before = usize::try_from(number).ok()?.checked_mul(page_size)?;
-        let base = start.checked_sub(before).filter(|_| is_leaf)?;
-        Some(Self {
+        // The page that begins there is mapped, because the row lies in it. It has its own number.
+        let header = Mapped::at(start, page_size, 0).page(0)?;
+        let number = usize::try_from(u64_at(header, 0)?).ok()?;
+        let is_leaf = u16_at(header, 10)? & KINDS == LEAF && address - start >= HEADER;
+        let base = start.checked_sub(number.checked_mul(page_size)?).filter(|_| is_leaf)?;
+        // In a damaged file the number may be any: is that where the map begins?
+        is_mapped(base, info.map_size).then_some(())?;
+        let first = Mapped::at(base, page_size, 0).page(0)?;
+        let is_first = u64_at(first, 0)? == 0 && MetaPage::of(first.first_chunk()?)?.page_size() == page_size as u64;
+        is_first.then(|| Self {
+            env: env.clone(),
             base,
             page_size,
-            last,
-            transaction: txn.id(),
         })
     }
 
+    /// For the open transaction.
+    pub(super) fn pages(self: &Arc<Self>, txn: &RoTxn<'_>) -> Option<Pages> {
+        Some(Pages {
+            map: Arc::clone(self),
+            // It may be that of a later commit: the file does not get shorter.
+            last: u64::try_from(self.env.info().last_page_number).ok()?,
+            transaction: txn.id(),
+        })
+    }
+}
+
+impl Pages {
     /// The pages in their transaction.
     #[inline]
     pub(super) fn of<'t>(&self, txn: &'t RoTxn<'_>) -> Mapped<'t> {
         debug_assert_eq!(txn.id(), self.transaction, "another snapshot");
-        Mapped {
-            base: self.base,
-            page_size: self.page_size,
-            last: self.last,
-            of: PhantomData,
-        }
+        Mapped::at(self.map.base, self.map.page_size, self.last)
     }
 }
 
+/// Whether all these addresses are mapped.
+fn is_mapped(start: usize, length: usize) -> bool {
+    let start = std::ptr::with_exposed_provenance_mut::<libc::c_void>(start);
+    // SAFETY: Linux does nothing at all with MS_ASYNC but look whether the addresses are mapped.
+    #[allow(unsafe_code, reason = "not in the standard library")]
+    let result = unsafe { libc::msync(start, length, libc::MS_ASYNC) };
+    result == 0
+}
+
 impl<'t> Mapped<'t> {
+    /// Pages at an address, with the number of the last.
+    #[inline]
+    fn at(base: usize, page_size: usize, last: u64) -> Self {
+        Self {
+            base,
+            page_size,
+            last,
+            of: PhantomData,
+        }
+    }
+
     /// The pages of a file that is in memory: for tests. `None`: it has none.
     pub(super) fn over(file: &'t [u8], page_size: usize) -> Option<Self> {
-        Some(Self {
-            base: file.as_ptr().expose_provenance(),
-            page_size,
-            last: ((file.len() / page_size) as u64).checked_sub(1)?,
-            of: PhantomData,
-        })
+        let last = ((file.len() / page_size) as u64).checked_sub(1)?;
+        Some(Self::at(file.as_ptr().expose_provenance(), page_size, last))
     }
 
     /// `None`: the file ends before.

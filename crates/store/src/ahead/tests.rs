@@ -7,15 +7,15 @@
     reason = "tests"
 )]
 
-use std::sync::Arc;
+use std::{os::unix::fs::FileExt, sync::Arc};
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    Database, HeldSnapshot, ValueChange,
+    Database, DatabaseOptions, HeldSnapshot, ValueChange,
     check::file::PageFile,
-    common::{Store, add, modify, schema, store, store_with, values},
+    common::{Store, add, modify, options, schema, store, store_with, values},
     posting::{IdSet, list},
 };
 
@@ -317,6 +317,30 @@ fn a_tree_with_other_roots_does_not_agree() {
         index: database.ground.tables.names,
         ..database.ground.tables
     };
-    assert!(agrees_with_lmdb(&database.env, &database.ground.tables).unwrap());
-    assert!(!agrees_with_lmdb(&database.env, &tables).unwrap());
+    assert!(map_of(&database.env, &database.ground.tables).unwrap().is_some());
+    assert!(map_of(&database.env, &tables).unwrap().is_none());
+}
+
+/// Where the map begins is not computed from what a damaged page says.
+#[test]
+fn a_page_with_a_wrong_number_does_not_lead_outside_the_map() {
+    let Store { database, directory } = populated();
+    drop(database);
+    let path = directory.path().join("data.mdb");
+    let file = PageFile::open(&path).unwrap().unwrap();
+    let root = file.newest().unwrap().unwrap().main.page.unwrap();
+    let place = root * file.page_size() as u64;
+    let looks_ahead = |number: u64| {
+        let data = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        data.write_all_at(&number.to_ne_bytes(), place).unwrap();
+        let options = DatabaseOptions {
+            read_only: true,
+            ..options(directory.path())
+        };
+        Database::open(options, schema()).unwrap().looks_ahead()
+    };
+    for wrong in [0, root - 1, root + 1, root + 3000, 1 << 34, 1 << 50, u64::MAX] {
+        assert!(!looks_ahead(wrong), "{wrong}");
+    }
+    assert!(looks_ahead(root));
 }

@@ -1,8 +1,15 @@
 //! Whether the pages of an open environment are what we take them for: some rows are looked up in both ways.
 
+use std::sync::Arc;
+
 use heed::RoTxn;
 
-use super::{LANES, RowsAhead, pages::Mapped, walk, walk::Lane};
+use super::{
+    LANES, Map, RowsAhead,
+    pages::Mapped,
+    row_of,
+    walk::{self, Lane},
+};
 use crate::{
     StoreError,
     check::file::Root,
@@ -13,20 +20,27 @@ use crate::{
 /// Rows of each table that are compared.
 const ROWS: usize = 64;
 
-/// Whether looking ahead finds what LMDB finds. It does not when a later LMDB has other pages.
+/// The map of an environment, if looking ahead in it finds what LMDB finds. It does not when a later LMDB has other
+/// pages.
 ///
 /// # Errors
 /// The database cannot be read.
-pub(crate) fn agrees_with_lmdb(env: &Environment, tables: &Tables) -> Result<bool, StoreError> {
+pub(crate) fn map_of(env: &Environment, tables: &Tables) -> Result<Option<Arc<Map>>, StoreError> {
     let txn = env.read_txn()?;
-    let Some(ahead) = RowsAhead::of(env, &txn, tables) else {
-        return Ok(false);
+    let page_size = tables.main.stat(&txn)?.page_size;
+    let row = row_of(&txn, tables, "index");
+    let Some(map) = row.and_then(|row| Map::of(env, page_size, row)).map(Arc::new) else {
+        return Ok(None);
+    };
+    let Some(ahead) = RowsAhead::of(&map, &txn, tables) else {
+        return Ok(None);
     };
     let pages = ahead.pages.of(&txn);
     let index = ends_of(&tables.index, &txn)?;
     let entries = spread_over(&tables.entries, &txn)?;
-    Ok(agree(pages, &ahead.index, (&tables.index, &txn), &index)?
-        && agree(pages, &ahead.entries, (&tables.entries, &txn), &entries)?)
+    let agrees = agree(pages, &ahead.index, (&tables.index, &txn), &index)?
+        && agree(pages, &ahead.entries, (&tables.entries, &txn), &entries)?;
+    Ok(agrees.then_some(map))
 }
 
 /// Keys of the first rows and of the last ones.

@@ -91,7 +91,11 @@ pub(super) fn open(
         _claim: claim,
         file: file_of(&options)?,
         writer: Mutex::default(),
-        looks_ahead: !options.no_read_ahead && ahead::agrees_with_lmdb(&env, &tables)?,
+        map: if options.no_read_ahead {
+            None
+        } else {
+            ahead::map_of(&env, &tables)?
+        },
         environment: EnvironmentNumber(NEXT_ENVIRONMENT.fetch_add(1, Ordering::Relaxed)),
         index_work: AtomicBool::new(true),
         is_built: Arc::default(),
