@@ -97,7 +97,8 @@ fn with_harness(program: &Program, filters: &[String], ran: &mut Ran) -> Result<
 /// Reads what a program says until it ends.
 ///
 /// # Errors
-/// It has said nothing for so long, and `goes_on` does not tell that it will. The tests that are under way are returned.
+/// It has said nothing for so long, and `goes_on` does not tell that it will. The tests that are under way are
+/// returned.
 fn follow(
     program: &str,
     lines: &Receiver<Vec<u8>>,
