@@ -13,7 +13,7 @@
 #   GROUP_MEMBERS members of the largest group: 1000, 10000, 100000 or 1000000              (100000)
 #   SEARCH_RATE   searches a second of the part latency                                     (5000)
 #   MEMORY_SETS   data sets of the part memory                                              (ycsb zimbra)
-#   SCALE         numbers of accounts of the part scale                                     (100000 1000000 5000000)
+#   SCALE         numbers of accounts of the part scale                                (1000 100000 1000000 5000000)
 #   SCALE_SERVERS servers of the part scale; slapd loads 5,000,000 accounts in hours        (ironbark)
 #   ENVFLAGS      durability of both; the data set telco-durable has none                   (writemap nometasync)
 #   FIGURES       those of the part replication: lag rate delta consumers refresh missed wire accounts   (all)

@@ -1,6 +1,6 @@
 # Part scale: load and searches by number of accounts, showing whether the one is linear and the other flat; sourced by bench-slapd.sh.
 
-SCALE="${SCALE:-100000 1000000 5000000}" SCALE_SERVERS="${SCALE_SERVERS:-ironbark}"
+SCALE="${SCALE:-1000 100000 1000000 5000000}" SCALE_SERVERS="${SCALE_SERVERS:-ironbark}"
 
 # scale_row NAME LDIF: loads $ACCOUNTS accounts from the LDIF and searches them; told is a row of the table.
 scale_row() {
