@@ -6,10 +6,8 @@ use heed::RoTxn;
 
 use super::node::{Node, Value};
 use crate::{
-    check::{
-        file::{HEADER, MetaPage, u16_at, u64_at},
-        tree::{KINDS, LEAF},
-    },
+    StoreError,
+    check::file::{HEADER, Meta, PageFile, Root},
     tables::Environment,
 };
 
@@ -56,29 +54,23 @@ const LINE: usize = 64;
 const RECORD: usize = 2048;
 
 impl Map {
-    /// The map of an environment in which the unnamed table has this row. `None`: its pages are not as we know them.
-    pub(super) fn of(env: &Environment, page_size: u32, row: &[u8]) -> Option<Self> {
-        let page_size = usize::try_from(page_size).ok()?;
-        // A map begins at one of the system's pages, which have this many bytes at least. Where LMDB has made larger
-        // ones, that does not tell where they begin.
-        (page_size == LEAST_PAGE).then_some(())?;
-        let info = env.info();
-        let address = row.as_ptr().addr();
-        let start = address - address % page_size;
-        // The page that begins there is mapped, because the row lies in it. It has its own number.
-        let header = Mapped::at(start, page_size, 0).page(0)?;
-        let number = usize::try_from(u64_at(header, 0)?).ok()?;
-        let is_leaf = u16_at(header, 10)? & KINDS == LEAF && address - start >= HEADER;
-        let base = start.checked_sub(number.checked_mul(page_size)?).filter(|_| is_leaf)?;
-        // In a damaged file the number may be any: is that where the map begins?
-        is_mapped(base, info.map_size).then_some(())?;
-        let first = Mapped::at(base, page_size, 0).page(0)?;
-        let is_first = u64_at(first, 0)? == 0 && MetaPage::of(first.first_chunk()?)?.page_size() == page_size as u64;
-        is_first.then(|| Self {
+    /// The map of an environment in which the unnamed table has this row. `None`: its pages are not as we know them, or
+    /// others have committed meanwhile.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(super) fn of(env: &Environment, txn: &RoTxn<'_>, row: &[u8]) -> Result<Option<Self>, StoreError> {
+        let Some(file) = PageFile::open(&env.path().join("data.mdb"))? else {
+            return Ok(None);
+        };
+        let of_txn = |meta: &Meta| usize::try_from(meta.transaction) == Ok(txn.id());
+        let meta = file.metas()?.into_iter().flatten().find(of_txn);
+        let base = meta.and_then(|meta| base_of(&meta.main, row, file.page_size()));
+        Ok(base.map(|base| Self {
             env: env.clone(),
             base,
-            page_size,
-        })
+            page_size: file.page_size(),
+        }))
     }
 
     /// For the open transaction.
@@ -101,13 +93,15 @@ impl Pages {
     }
 }
 
-/// Whether all these addresses are mapped.
-fn is_mapped(start: usize, length: usize) -> bool {
-    let start = std::ptr::with_exposed_provenance_mut::<libc::c_void>(start);
-    // SAFETY: Linux does nothing at all with MS_ASYNC but look whether the addresses are mapped.
-    #[allow(unsafe_code, reason = "not in the standard library")]
-    let result = unsafe { libc::msync(start, length, libc::MS_ASYNC) };
-    result == 0
+/// Where the map begins, if LMDB has found this row in a tree of one page: it looked there for it, whatever the page
+/// itself says.
+fn base_of(tree: &Root, row: &[u8], page_size: usize) -> Option<usize> {
+    // A map begins at one of the system's pages, which have this many bytes at least. Where LMDB has made larger ones,
+    // that does not tell where they begin.
+    let is_known = page_size == LEAST_PAGE && tree.depth == 1;
+    let address = row.as_ptr().addr();
+    let before = usize::try_from(tree.page.filter(|_| is_known)?).ok()?;
+    (address - address % page_size).checked_sub(before.checked_mul(page_size)?)
 }
 
 impl<'t> Mapped<'t> {

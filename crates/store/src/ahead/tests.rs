@@ -321,9 +321,9 @@ fn a_tree_with_other_roots_does_not_agree() {
     assert!(map_of(&database.env, &tables).unwrap().is_none());
 }
 
-/// Where the map begins is not computed from what a damaged page says.
+/// Where the map begins is not computed from what a page says, which may be damaged.
 #[test]
-fn a_page_with_a_wrong_number_does_not_lead_outside_the_map() {
+fn a_page_with_a_wrong_number_does_not_move_the_map() {
     let Store { database, directory } = populated();
     drop(database);
     let path = directory.path().join("data.mdb");
@@ -339,8 +339,7 @@ fn a_page_with_a_wrong_number_does_not_lead_outside_the_map() {
         };
         Database::open(options, schema()).unwrap().looks_ahead()
     };
-    for wrong in [0, root - 1, root + 1, root + 3000, 1 << 34, 1 << 50, u64::MAX] {
-        assert!(!looks_ahead(wrong), "{wrong}");
+    for number in [0, root - 1, root + 1, root + 3000, 1 << 34, 1 << 50, u64::MAX] {
+        assert!(looks_ahead(number), "{number}");
     }
-    assert!(looks_ahead(root));
 }

@@ -27,9 +27,10 @@ const ROWS: usize = 64;
 /// The database cannot be read.
 pub(crate) fn map_of(env: &Environment, tables: &Tables) -> Result<Option<Arc<Map>>, StoreError> {
     let txn = env.read_txn()?;
-    let page_size = tables.main.stat(&txn)?.page_size;
-    let row = row_of(&txn, tables, "index");
-    let Some(map) = row.and_then(|row| Map::of(env, page_size, row)).map(Arc::new) else {
+    let Some(row) = row_of(&txn, tables, "index") else {
+        return Ok(None);
+    };
+    let Some(map) = Map::of(env, &txn, row)?.map(Arc::new) else {
         return Ok(None);
     };
     let Some(ahead) = RowsAhead::of(&map, &txn, tables) else {
