@@ -59,14 +59,6 @@ def person(cn, sn):
 def main():
     writer = connection()
     marks = 0
-    writer.add_s("cn=there," + PEOPLE, person("there", "wanted"))
-    watchers = {
-        "all": watch(BASE, ldap.SCOPE_SUBTREE, "(objectClass=person)"),
-        "filter": watch(BASE, ldap.SCOPE_SUBTREE, "(|(sn=wanted)(sn=mark*))"),
-        "one level": watch(PEOPLE, ldap.SCOPE_ONELEVEL, "(objectClass=person)"),
-        "plain": watch(BASE, ldap.SCOPE_SUBTREE, "(objectClass=person)", notifies=False),
-        "first all": watch(PEOPLE, ldap.SCOPE_SUBTREE, "(|(sn=wanted)(sn=mark*))", only=False),
-    }
 
     def mark():
         """A change of each kind that a watcher may wait for."""
@@ -77,6 +69,27 @@ def main():
         writer.modify_s(name, [(ldap.MOD_REPLACE, "description", [b"x"])])
         return sn
 
+    def begin(watcher, lines):
+        """Until the server has taken the search in."""
+        while True:
+            try:
+                news(watcher, mark(), 1, lines)
+            except ldap.TIMEOUT:
+                continue
+            return
+
+    # The searches begin when the queue of another one has had this change: 389 would tell them of it as well.
+    before = watch(PEOPLE, ldap.SCOPE_ONELEVEL, "(objectClass=person)", kinds=["add"])
+    begin(before, [])
+    writer.add_s("cn=there," + PEOPLE, person("there", "wanted"))
+    news(before, "wanted")
+    watchers = {
+        "all": watch(BASE, ldap.SCOPE_SUBTREE, "(objectClass=person)"),
+        "filter": watch(BASE, ldap.SCOPE_SUBTREE, "(|(sn=wanted)(sn=mark*))"),
+        "one level": watch(PEOPLE, ldap.SCOPE_ONELEVEL, "(objectClass=person)"),
+        "plain": watch(BASE, ldap.SCOPE_SUBTREE, "(objectClass=person)", notifies=False),
+        "first all": watch(PEOPLE, ldap.SCOPE_SUBTREE, "(|(sn=wanted)(sn=mark*))", only=False),
+    }
     told = {name: [] for name in watchers}
 
     def do(step):
@@ -85,21 +98,12 @@ def main():
         for name, watcher in watchers.items():
             news(watcher, sn, lines=told[name])
 
-    def begin(name, watcher):
-        """Until the server has taken the search in."""
-        while True:
-            try:
-                news(watcher, mark(), 1, told[name])
-            except ldap.TIMEOUT:
-                continue
-            return
-
     def modify(cn, sn):
         writer.modify_s(cn, [(ldap.MOD_REPLACE, "sn", [sn.encode()])])
 
     a, b, deep = "cn=a," + PEOPLE, "cn=b," + PEOPLE, "cn=deep,ou=inner," + PEOPLE
     for name, watcher in watchers.items():
-        begin(name, watcher)
+        begin(watcher, told[name])
     do(lambda: writer.add_s(a, person("a", "wanted")))
     do(lambda: modify(a, "wanted"))
     do(lambda: modify(a, "other"))
