@@ -38,6 +38,7 @@ mod posting;
 mod publication;
 mod record;
 mod scope;
+pub mod segments;
 mod sets;
 mod shared_keys;
 pub mod spare;
