@@ -1,5 +1,6 @@
 //! The facts about a database besides its entries: schema, attribute numbers, indexes. Immutable; swapped whole.
 
+pub(crate) mod answer_name;
 pub(crate) mod index;
 
 use std::{collections::HashMap, sync::Arc};
@@ -12,6 +13,7 @@ use ironbark_model::{
 };
 use smallvec::SmallVec;
 
+use answer_name::AnswerName;
 pub(crate) use index::{Index, IndexKind, IndexState};
 
 use crate::{
@@ -33,16 +35,6 @@ pub(crate) struct AttributeInfo {
     pub(crate) equality: Option<&'static MatchingRule>,
     /// Positions in [`Catalog::indexes`] of the indexes that its values go into.
     pub(crate) feeds: SmallVec<[u16; 4]>,
-}
-
-/// The data that an answer needs about an attribute description. It is small, so that the data for a whole entry stays
-/// in the nearest cache.
-#[derive(Clone, Debug)]
-pub(crate) struct AnswerName {
-    /// The description as printed, as an OCTET STRING: `04 len name`.
-    pub(crate) encoded: Box<[u8]>,
-    /// Whether the type is operational: `*` does not select it.
-    pub(crate) is_operational: bool,
 }
 
 /// Numbers of the definitions that the store treats on their own.
@@ -174,13 +166,8 @@ impl Catalog {
 
     /// Keeps the number of an attribute that the schema does not have.
     fn add_undefined(&mut self, text: Box<str>) {
-        let mut encoded = Vec::with_capacity(text.len() + 2);
-        codec::put_value(text.as_bytes(), &mut encoded);
         self.attributes.push(None);
-        self.answer_names.push(AnswerName {
-            encoded: encoded.into(),
-            is_operational: true,
-        });
+        self.answer_names.push(AnswerName::new(&text, true));
         self.texts.push(text);
     }
 
@@ -200,12 +187,7 @@ impl Catalog {
             above = self.schema.attribute_type(at).superior;
         }
         let feeds = index::feeds(&self.schema, &self.indexes, &description);
-        let mut encoded_name = Vec::with_capacity(text.len() + 2);
-        codec::put_value(text.as_bytes(), &mut encoded_name);
-        let answer_name = AnswerName {
-            encoded: encoded_name.into(),
-            is_operational: definition.usage != Usage::UserApplications,
-        };
+        let answer_name = AnswerName::new(&text, definition.usage != Usage::UserApplications);
         let info = AttributeInfo {
             equality: definition.equality,
             feeds,

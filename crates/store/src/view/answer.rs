@@ -5,9 +5,13 @@ use std::ops::ControlFlow;
 use ironbark_ber::{Writer, length_length, tags};
 use ironbark_model::{AttributeDescription, number_map::NumberMap};
 
-use super::{Record, append::append};
+use super::{
+    Record,
+    append::{append, append_headed},
+};
 use crate::{
     StoreError,
+    catalog::answer_name::AnswerName,
     external::SetKey,
     record::{
         codec::{self, Form},
@@ -94,7 +98,7 @@ impl AnswerCache {
             return Err(StoreError::damaged("a shared set"));
         };
         let start = out.len();
-        put_attribute(&name.encoded, tlvs, out);
+        put_attribute(name, tlvs, out);
         self.keep(set, attribute, out.get(start..).unwrap_or_default());
         Ok(())
     }
@@ -203,13 +207,13 @@ impl Record<'_> {
                 continue;
             }
             match form {
-                Form::Inline(tlvs) => put_attribute(&name.encoded, tlvs, out),
+                Form::Inline(tlvs) => put_attribute(name, tlvs, out),
                 Form::Shared(set) => match cache.find(set, number) {
                     Some(attribute) => append(out, [attribute]),
                     None => cache.make(self, set, number, out)?,
                 },
-                Form::Packed(packing, bytes) => put_packed(&name.encoded, packing, bytes, out)?,
-                Form::Rdn(value) => put_one(&name.encoded, value, out),
+                Form::Packed(packing, bytes) => put_packed(name, packing, bytes, out)?,
+                Form::Rdn(value) => put_one(name, value, out),
                 Form::External(_) => self.put_external(&name.encoded, number, out)?,
             }
         }
@@ -241,14 +245,11 @@ impl Record<'_> {
 
 /// Appends an attribute with one value.
 #[inline]
-fn put_one(encoded_name: &[u8], value: &[u8], out: &mut Vec<u8>) {
-    // Behind the first header: that of the set, and that of the value.
-    let content = encoded_name.len() + 4 + value.len();
-    if let (Ok(content @ ..0x80), Ok(length)) = (u8::try_from(content), u8::try_from(value.len())) {
-        let values = [tags::SET, 2 + length, tags::OCTET_STRING, length];
-        return append(out, [&[tags::SEQUENCE, content], encoded_name, &values, value]);
+fn put_one(name: &AnswerName, value: &[u8], out: &mut Vec<u8>) {
+    if let (Some(head), Ok(length)) = (name.short_head(2 + value.len()), u8::try_from(value.len())) {
+        return append_headed(out, head, [&[tags::OCTET_STRING, length], value]);
     }
-    put_long(encoded_name, value, out);
+    put_long(&name.encoded, value, out);
 }
 
 #[cold]
@@ -263,14 +264,14 @@ fn put_long(encoded_name: &[u8], value: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends an attribute with one packed value.
-fn put_packed(encoded_name: &[u8], packing: Packing, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), StoreError> {
+fn put_packed(name: &AnswerName, packing: Packing, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), StoreError> {
     let mut tlv = [0; 2 + packed::MAX_TEXT];
     let (header, text) = tlv.split_first_chunk_mut().ok_or_else(damaged_packing)?;
     let text = text.first_chunk_mut().ok_or_else(damaged_packing)?;
     let length = packed::unpack(packing, bytes, text).ok_or_else(damaged_packing)?;
     // Shorter than 128: `MAX_TEXT`.
     *header = [tags::OCTET_STRING, u8::try_from(length).map_err(|_| damaged_packing())?];
-    put_attribute(encoded_name, tlv.get(..2 + length).unwrap_or_default(), out);
+    put_attribute(name, tlv.get(..2 + length).unwrap_or_default(), out);
     Ok(())
 }
 
@@ -279,20 +280,19 @@ fn damaged_packing() -> StoreError {
     StoreError::damaged("a packed value")
 }
 
-/// Appends `30 len name 31 len values`, with name and values in their encoded forms.
+/// Appends `30 len name 31 len values`, with the values in their encoded forms.
 #[inline]
-pub(crate) fn put_attribute(encoded_name: &[u8], tlvs: &[u8], out: &mut Vec<u8>) {
-    let set = 1 + usize::from(length_length(tlvs.len())) + tlvs.len();
-    let content = encoded_name.len() + set;
-    if let (Ok(content @ ..0x80), Ok(values)) = (u8::try_from(content), u8::try_from(tlvs.len())) {
-        append(
-            out,
-            [&[tags::SEQUENCE, content], encoded_name, &[tags::SET, values], tlvs],
-        );
-        return;
+fn put_attribute(name: &AnswerName, tlvs: &[u8], out: &mut Vec<u8>) {
+    match name.short_head(tlvs.len()) {
+        Some(head) => append_headed(out, head, [tlvs]),
+        None => put_long_attribute(&name.encoded, tlvs, out),
     }
+}
+
+fn put_long_attribute(encoded_name: &[u8], tlvs: &[u8], out: &mut Vec<u8>) {
+    let set = 1 + usize::from(length_length(tlvs.len())) + tlvs.len();
     let mut writer = Writer::new(out);
-    writer.header(tags::SEQUENCE, content);
+    writer.header(tags::SEQUENCE, encoded_name.len() + set);
     writer.raw(encoded_name);
     writer.header(tags::SET, tlvs.len());
     writer.raw(tlvs);

@@ -6,6 +6,8 @@
     reason = "a look at the capacity for each piece takes as long as the copying"
 )]
 
+use crate::catalog::answer_name::{HEAD, ShortHead};
+
 /// Appends pieces one after the other, and looks once whether there is room for them.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "pieces of a known length become single stores")]
@@ -20,6 +22,31 @@ pub(super) fn append<const N: usize>(out: &mut Vec<u8>, pieces: [&[u8]; N]) {
             copy(piece, out.as_mut_ptr().add(length));
             out.set_len(length + piece.len());
         }
+    }
+}
+
+/// Appends a head with its two lengths, and pieces behind it.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "pieces of a known length become single stores")]
+pub(super) fn append_headed<const N: usize>(out: &mut Vec<u8>, head: ShortHead<'_>, pieces: [&[u8]; N]) {
+    let before = out.len();
+    // The pieces lie behind the head, and the copy of the head is longer than the head.
+    out.reserve(HEAD + pieces.iter().map(|piece| piece.len()).sum::<usize>());
+    let length = usize::from(head.length).clamp(2, HEAD);
+    // SAFETY: there is room for `HEAD` octets and all pieces behind the old content. `length` is from 2 to `HEAD`, so
+    // the two lengths are within the copy of the head, and what is counted was written. Nobody else can hold a
+    // reference into the buffer, so no piece overlaps it.
+    unsafe {
+        let to = out.as_mut_ptr().add(before);
+        std::ptr::copy_nonoverlapping(head.octets.as_ptr(), to, HEAD);
+        to.add(1).write(head.content);
+        to.add(length - 1).write(head.values);
+        let mut end = length;
+        for piece in pieces {
+            copy(piece, to.add(end));
+            end += piece.len();
+        }
+        out.set_len(before + end);
     }
 }
 
@@ -60,7 +87,37 @@ unsafe fn copy_ends<const SIZE: usize>(from: &[u8], to: *mut u8) {
 
 #[cfg(test)]
 mod tests {
-    use super::append;
+    use ironbark_ber::Writer;
+
+    use super::{append, append_headed};
+    use crate::catalog::answer_name::AnswerName;
+
+    #[test]
+    fn attributes_with_names_and_values_of_every_length_come_out_whole() {
+        for name in 1..60 {
+            let text = "n".repeat(name);
+            let name = AnswerName::new(&text, false);
+            for value in 0..130 {
+                let values = vec![7; value];
+                let mut expected = b"before".to_vec();
+                let mut writer = Writer::new(&mut expected);
+                let whole = writer.begin(0x30);
+                writer.octet_string(text.as_bytes());
+                let set = writer.begin(0x31);
+                writer.raw(&values);
+                writer.end(set);
+                writer.end(whole);
+                let Some(head) = name.short_head(value) else {
+                    // A name of more than 42 octets is too long for the head.
+                    assert!(text.len() > 42 || expected.len() >= 6 + 2 + 128, "{text}, {value}");
+                    continue;
+                };
+                let mut out = b"before".to_vec();
+                append_headed(&mut out, head, [&values]);
+                assert_eq!(out, expected, "{text}, {value}");
+            }
+        }
+    }
 
     #[test]
     fn pieces_of_every_length_come_out_whole() {
