@@ -30,6 +30,14 @@ apt_install() { quietly apt-get --yes --no-install-recommends install "$@"; }
 our_packages() { echo /packages/1/ironbark_*.deb /packages/1/ironbark-slapd_*.deb; }
 as_root() { ldapsearch -LLL -o ldif-wrap=no -Q -Y EXTERNAL -H ldapi:/// "$@" 2>>"$LOG"; }
 as_nobody() { ldapsearch -LLL -o ldif-wrap=no -x -H ldap://127.0.0.1/ "$@" 2>>"$LOG"; }
+# On a busy machine a server may take a moment after its start.
+until_answered() {
+  for _ in $(seq 300); do
+    if as_nobody -s base -b "" 1.1 >/dev/null; then return; fi
+    sleep 0.1
+  done
+  die "no answer after the start"
+}
 admin_modify() { quietly ldapmodify -x -H ldap://127.0.0.1/ -D "cn=admin,$SUFFIX" -w secret -f "$1"; }
 server_pid() { cat /run/slapd/slapd.pid; }
 server_program() { readlink "/proc/$(server_pid)/exe"; }
@@ -86,6 +94,7 @@ END
   quietly slapadd -q -F /etc/ldap/slapd.d -b "$SUFFIX" -l /tmp/mass.ldif
   chown -R openldap:openldap /var/lib/ldap
   quietly invoke-rc.d slapd start
+  until_answered
   sed -n "/^# groups/,\$p" /tmp/people.ldif >/tmp/groups.ldif
   quietly ldapadd -x -H ldap://127.0.0.1/ -D "cn=admin,$SUFFIX" -w secret -f /tmp/groups.ldif
   # A password policy that has something to remember: a wrong password.
