@@ -30,13 +30,13 @@ apt_install() { quietly apt-get --yes --no-install-recommends install "$@"; }
 our_packages() { echo /packages/1/ironbark_*.deb /packages/1/ironbark-slapd_*.deb; }
 as_root() { ldapsearch -LLL -o ldif-wrap=no -Q -Y EXTERNAL -H ldapi:/// "$@" 2>>"$LOG"; }
 as_nobody() { ldapsearch -LLL -o ldif-wrap=no -x -H ldap://127.0.0.1/ "$@" 2>>"$LOG"; }
-# On a busy machine a server may take a moment after its start.
-until_answered() {
+# slapd detaches before it answers.
+until_slapd_answers() {
   for _ in $(seq 300); do
-    if as_nobody -s base -b "" 1.1 >/dev/null; then return; fi
+    [ -z "$(as_nobody -b "$SUFFIX" -s base dc || true)" ] || return 0
     sleep 0.1
   done
-  die "no answer after the start"
+  die 'slapd does not answer'
 }
 admin_modify() { quietly ldapmodify -x -H ldap://127.0.0.1/ -D "cn=admin,$SUFFIX" -w secret -f "$1"; }
 server_pid() { cat /run/slapd/slapd.pid; }
@@ -86,6 +86,7 @@ objectClass: olcPPolicyConfig
 olcOverlay: ppolicy
 olcPPolicyDefault: cn=policy,$SUFFIX
 END
+  until_slapd_answers
   quietly ldapmodify -Q -Y EXTERNAL -H ldapi:/// -f /tmp/config.ldif
   people >/tmp/people.ldif
   # The mass of people by slapadd; groups over the protocol, so that the overlays do their part.
@@ -94,7 +95,7 @@ END
   quietly slapadd -q -F /etc/ldap/slapd.d -b "$SUFFIX" -l /tmp/mass.ldif
   chown -R openldap:openldap /var/lib/ldap
   quietly invoke-rc.d slapd start
-  until_answered
+  until_slapd_answers
   sed -n "/^# groups/,\$p" /tmp/people.ldif >/tmp/groups.ldif
   quietly ldapadd -x -H ldap://127.0.0.1/ -D "cn=admin,$SUFFIX" -w secret -f /tmp/groups.ldif
   # A password policy that has something to remember: a wrong password.
@@ -183,12 +184,7 @@ check_slapd_as_before() {
   expect "$(server_program)" /usr/sbin/slapd
   slapcat -o ldif-wrap=no -b "$SUFFIX" >/srv/after.ldif 2>>"$LOG"
   if ! diff <(content /srv/before.ldif) <(content /srv/after.ldif) >>"$LOG"; then die 'the content differs'; fi
-  # slapd detaches before it answers.
-  for _ in $(seq 50); do
-    [ -z "$(as_nobody -b "$SUFFIX" '(objectClass=*)' dc || true)" ] || return 0
-    sleep 0.1
-  done
-  die 'slapd does not answer'
+  until_slapd_answers
 }
 
 fresh() {

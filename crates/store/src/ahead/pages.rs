@@ -93,8 +93,8 @@ impl Pages {
     }
 }
 
-/// Where the map begins, if LMDB has found this row in a tree of one page: it looked there for it, whatever the page
-/// itself says.
+/// Where the map begins, if LMDB has found this row in a tree of one page: it looked there for it. What the page
+/// itself says does not count.
 fn base_of(tree: &Root, row: &[u8], page_size: usize) -> Option<usize> {
     // A map begins at one of the system's pages, which have this many bytes at least. Where LMDB has made larger ones,
     // that does not tell where they begin.

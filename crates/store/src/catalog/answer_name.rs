@@ -27,7 +27,7 @@ pub(crate) const HEAD: usize = 48;
 pub(crate) struct ShortHead<'n> {
     /// The octets, then zeros.
     pub(crate) octets: &'n [u8; HEAD],
-    /// How many they are: at least 6, less than [`HEAD`]. The last one is the length of the values, the second one that
+    /// How many they are: from 6 to [`HEAD`]. The last one is the length of the values, the second one that
     /// of all behind it.
     pub(crate) length: u8,
     /// What the second octet must be.

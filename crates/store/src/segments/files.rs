@@ -25,7 +25,7 @@ pub trait LogFiles: Send + Sync + fmt::Debug {
     /// Opens a file, for reading and for writing.
     fn open(&self, number: u32) -> io::Result<Box<dyn LogFile>>;
 
-    /// Removes a file. Who has it open can go on reading.
+    /// Removes a file. A reader that has it open can go on.
     fn remove(&self, number: u32) -> io::Result<()>;
 
     /// Puts on the disk which files there are.

@@ -198,7 +198,7 @@ impl Segments {
         }
     }
 
-    /// Goes from frame to frame, as far as there are any.
+    /// Goes from frame to frame, to the end of the last one.
     fn walk(&self, log: &Arc<SegmentLog>, begin: LogEnd) -> Result<LogEnd, StoreError> {
         let mut end = begin;
         let mut is_first = true;

@@ -30,7 +30,7 @@ pub(super) fn append<const N: usize>(out: &mut Vec<u8>, pieces: [&[u8]; N]) {
 #[allow(clippy::inline_always, reason = "pieces of a known length become single stores")]
 pub(super) fn append_headed<const N: usize>(out: &mut Vec<u8>, head: ShortHead<'_>, pieces: [&[u8]; N]) {
     let before = out.len();
-    // The pieces lie behind the head, and the copy of the head is longer than the head.
+    // The copy of the head may be longer than the head: the pieces behind it are written over the rest.
     out.reserve(HEAD + pieces.iter().map(|piece| piece.len()).sum::<usize>());
     let length = usize::from(head.length).clamp(2, HEAD);
     // SAFETY: there is room for `HEAD` octets and all pieces behind the old content. `length` is from 2 to `HEAD`, so

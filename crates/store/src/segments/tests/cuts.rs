@@ -61,7 +61,7 @@ impl Story {
 #[test]
 fn no_cut_loses_what_was_acknowledged_or_looks_like_damage() {
     for seed in 0..cases(400) {
-        let mut numbers = Numbers(seed);
+        let mut numbers = Numbers::of(seed);
         let is_strict = seed % 3 > 0;
         let mut disk = Disk::default();
         let mut writer = create(&disk).unwrap();
@@ -84,7 +84,7 @@ fn no_cut_loses_what_was_acknowledged_or_looks_like_damage() {
 #[test]
 fn what_was_found_after_the_end_of_the_process_outlives_a_cut() {
     for seed in 0..300 {
-        let mut numbers = Numbers(seed);
+        let mut numbers = Numbers::of(seed);
         let disk = Disk::default();
         let mut writer = create(&disk).unwrap();
         let begin = writer.end();
@@ -104,7 +104,7 @@ fn what_was_found_after_the_end_of_the_process_outlives_a_cut() {
 #[test]
 fn a_cut_while_a_log_is_made_leaves_none_or_an_empty_one() {
     for seed in 0..500 {
-        let mut numbers = Numbers(seed);
+        let mut numbers = Numbers::of(seed);
         let disk = Disk::default();
         disk.fail(1 + numbers.below(8), disk::Fault::Device);
         let created = create(&disk).is_ok();

@@ -19,7 +19,7 @@ fn written(count: u64, numbers: &mut Numbers) -> (Disk, LogEnd, Vec<SegmentOffse
 
 #[test]
 fn any_flipped_bit_of_a_frame_before_the_last_is_damage() {
-    let mut numbers = Numbers(7);
+    let mut numbers = Numbers::of(7);
     let (disk, begin, places) = written(60, &mut numbers);
     let (last, needed) = places.split_last().unwrap();
     assert!(last.segment > 2, "several segments");
@@ -43,7 +43,7 @@ fn any_flipped_bit_of_a_frame_before_the_last_is_damage() {
 
 #[test]
 fn a_damaged_header_is_no_torn_one() {
-    let mut numbers = Numbers(8);
+    let mut numbers = Numbers::of(8);
     let (disk, begin, places) = written(60, &mut numbers);
     let last = places.last().unwrap();
     let in_last = places.iter().filter(|place| place.segment == last.segment).count();
@@ -59,7 +59,7 @@ fn a_damaged_header_is_no_torn_one() {
 
 #[test]
 fn the_last_frame_is_taken_for_torn() {
-    let mut numbers = Numbers(9);
+    let mut numbers = Numbers::of(9);
     let (disk, begin, places) = written(20, &mut numbers);
     let last = places.last().unwrap();
     disk.flip(last.segment, last.offset as usize + 60, 0);
@@ -77,7 +77,7 @@ fn the_last_frame_is_taken_for_torn() {
 
 #[test]
 fn damage_before_what_the_database_lacks_is_no_obstacle() {
-    let mut numbers = Numbers(10);
+    let mut numbers = Numbers::of(10);
     let (disk, begin, places) = written(60, &mut numbers);
     let end = reopen(&disk, Some(begin)).unwrap().unwrap().writer.end();
     disk.flip(places[5].segment, places[5].offset as usize + 50, 1);
@@ -92,7 +92,7 @@ fn damage_before_what_the_database_lacks_is_no_obstacle() {
 
 #[test]
 fn the_log_of_another_history_is_refused() {
-    let mut numbers = Numbers(11);
+    let mut numbers = Numbers::of(11);
     let (disk, begin, _) = written(10, &mut numbers);
     let (other, _, _) = written(12, &mut numbers);
     let known = reopen(&disk, Some(begin)).unwrap().unwrap().writer.end();
@@ -119,7 +119,7 @@ fn the_log_of_another_history_is_refused() {
 
 #[test]
 fn a_missing_segment_is_told() {
-    let mut numbers = Numbers(12);
+    let mut numbers = Numbers::of(12);
     let (disk, begin, places) = written(60, &mut numbers);
     assert!(places.last().unwrap().segment > 2);
     disk.remove_file(2);
@@ -132,7 +132,7 @@ fn a_missing_segment_is_told() {
 
 #[test]
 fn no_damage_is_a_panic() {
-    let mut numbers = Numbers(13);
+    let mut numbers = Numbers::of(13);
     let (disk, begin, places) = written(60, &mut numbers);
     let last = places.last().unwrap().segment;
     for _ in 0..300 {

@@ -42,7 +42,7 @@ fn each_call_fails_once_in_turn() {
     for fault in [Fault::Device, Fault::Full, Fault::Short, Fault::Late] {
         for call in 1.. {
             let seed = call as u64;
-            let mut numbers = Numbers(seed);
+            let mut numbers = Numbers::of(seed);
             let disk = Disk::default();
             disk.fail(call, fault);
             let [refused, acknowledged, open] = story(&disk, &mut numbers);

@@ -11,6 +11,7 @@ mod reading;
 use std::sync::Arc;
 
 use disk::Disk;
+use ironbark_runtime::Randomness;
 
 use super::{
     AppendError, Frame, FrameKind, LogEnd, LogFiles, LogIdentity, LogWriter, NewFrame, Opened, SegmentStart, open,
@@ -22,25 +23,22 @@ const IDENTITY: LogIdentity = LogIdentity {
     database: *b"sixteen octets..",
 };
 
-/// The numbers of splitmix64.
-struct Numbers(u64);
+/// Numbers that a seed repeats.
+struct Numbers(Randomness);
 
 impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+    fn of(seed: u64) -> Self {
+        Self(Randomness::seeded(seed))
     }
 
     fn below(&mut self, most: usize) -> usize {
-        (self.next() % most as u64) as usize
+        let number = u64::from_le_bytes(self.0.bytes().unwrap());
+        (number % most as u64) as usize
     }
 
     fn octets(&mut self, count: usize) -> Vec<u8> {
-        let mut octets: Vec<u8> = (0..count.div_ceil(8)).flat_map(|_| self.next().to_le_bytes()).collect();
-        octets.truncate(count);
+        let mut octets = vec![0; count];
+        self.0.fill(&mut octets).unwrap();
         octets
     }
 }

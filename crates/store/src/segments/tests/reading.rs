@@ -6,7 +6,7 @@ use crate::{Csn, segments::LogFolder};
 fn filled(disk: &Disk, count: u64) -> (LogWriter, LogEnd) {
     let mut writer = create(disk).unwrap();
     let begin = writer.end();
-    let mut numbers = Numbers(3);
+    let mut numbers = Numbers::of(3);
     for number in 1..=count {
         // Three changes in each frame.
         append(&mut writer, 3 * number, &content(&mut numbers)).unwrap();
